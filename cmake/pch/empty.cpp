@@ -1,0 +1,1 @@
+// The shared libraries are made of object libraries; CMake wants one source.

@@ -1,0 +1,1 @@
+// Gives the precompiled header of the MLIR flag set a target.

@@ -1,0 +1,1 @@
+// Gives the precompiled header of the plain flag set a target.
