@@ -1,0 +1,94 @@
+//===- ConfigView.h - a config in one spelling, with its ledger -*- C++ -*-===//
+//
+// Configs come nested (text_config), in old and new spellings (torch_dtype and
+// dtype, rope_scaling and rope_parameters) and from GGUF metadata. This is the
+// one place that knows: everything else asks for a key by its current name.
+// Every look-up is recorded, and what nobody asked for is the ledger's unknown.
+//
+//===----------------------------------------------------------------------===//
+#ifndef LLMC_FRONTEND_CONFIGVIEW_H
+#define LLMC_FRONTEND_CONFIGVIEW_H
+
+#include "llmc/Frontend/Json.h"
+#include "llmc/Frontend/Rope.h"
+
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+namespace llmc::frontend {
+
+/// What became of the keys of a config; nested keys with dots, as the file spells them.
+struct ConfigLedger {
+  /// key -> the parameters that read it.
+  std::map<std::string, std::vector<std::string>> used;
+  std::set<std::string> irrelevant;
+  /// key -> value text.
+  std::map<std::string, std::string> unknown;
+  /// Unknown keys that the caller accepted.
+  std::set<std::string> accepted;
+};
+
+class ConfigView {
+public:
+  /// `file` names the config in messages. `synonyms`: other spellings -> key. Throws
+  /// InputError when two spellings of one key contradict each other.
+  ConfigView(const Json &config, std::string file,
+             const std::vector<std::pair<std::string, std::string>> &synonyms);
+
+  struct Entry {
+    std::string path;
+    const Json *value;
+  };
+
+  /// The value under its current name, or null when absent; marks it used by `user`.
+  const Json *use(const std::string &key, const std::string &user);
+  const Json *peek(const std::string &key) const;
+  bool has(const std::string &key) const { return entries.count(key) != 0; }
+  /// "config.json:12:3: key 'x' = 5", for messages.
+  std::string describe(const std::string &key) const;
+  const std::string &fileName() const { return file; }
+
+  /// Marks a key, or `prefix*`, irrelevant by name.
+  void markIrrelevant(const std::string &pattern);
+  /// Everything neither used nor irrelevant becomes unknown.
+  ConfigLedger finish(const std::vector<std::string> &acceptKeys) const;
+  /// All current names, for near-name suggestions.
+  std::vector<std::string> keys() const;
+
+  struct RopeRequest {
+    int64_t dim = 0;
+    double defaultTheta = 10000.0;
+    /// Key of a per-layer-type record; empty for a config with one record.
+    std::string layerType;
+    std::string user;
+  };
+  /// The rotary record of either spelling; marks the keys used.
+  RopeRecord rope(const RopeRequest &request);
+
+private:
+  struct RopeFields;
+  void add(const std::string &key, const Json &value, const std::string &path);
+  void mergeRope(const Json &config, const std::string &prefix);
+  const Entry *ropeField(const std::string &layerType, const std::string &field,
+                         const std::string &user);
+
+  std::string file;
+  std::map<std::string, std::vector<Entry>> entries;
+  /// layer type ("" for all) -> field -> where it stands, in each spelling.
+  std::map<std::string, std::map<std::string, std::vector<Entry>>> ropeFields;
+  std::set<std::string> allPaths;
+  std::map<std::string, const Json *> pathValues;
+  std::map<std::string, std::vector<std::string>> usedPaths;
+  std::set<std::string> irrelevantPaths;
+};
+
+/// Names from `candidates` within a small edit distance of `name`, nearest first.
+std::vector<std::string> nearNames(const std::string &name,
+                                   const std::vector<std::string> &candidates, size_t most = 3);
+
+} // namespace llmc::frontend
+
+#endif // LLMC_FRONTEND_CONFIGVIEW_H

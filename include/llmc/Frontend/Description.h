@@ -1,0 +1,168 @@
+//===- Description.h - architecture descriptions as data --------*- C++ -*-===//
+//
+// A description says what a published architecture is: which config keys mean
+// what, which tensors there are, and the blocks as statements whose operations
+// are those of the `llm` dialect. docs/DayZero.md is its manual; models/ has
+// the ones that ship.
+//
+//===----------------------------------------------------------------------===//
+#ifndef LLMC_FRONTEND_DESCRIPTION_H
+#define LLMC_FRONTEND_DESCRIPTION_H
+
+#include "llmc/Frontend/Expression.h"
+#include "llmc/Frontend/Json.h"
+#include "llmc/Frontend/ModelSource.h"
+
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace llmc::frontend {
+
+/// `"K": ["num_key_value_heads ?? H", "int(1, 65536)"]`, or a function of the layer index
+/// `"window(i)": "..."`.
+struct ParamDef {
+  std::string name;
+  /// Formal arguments of a parameter function.
+  std::vector<std::string> formals;
+  bool isFunction = false;
+  ExprPtr value;
+  enum class Type : uint8_t { Any, Int, Float, Bool, Text, List } type = Type::Any;
+  bool nullable = false;
+  std::optional<double> low, high;
+  SourceLocation location;
+};
+
+/// `"q": ["model.layers.{i}.self_attn.q_proj.weight", "[H * Dh, D]", {"bias": "..."}]`.
+struct TensorDef {
+  std::string role;
+  std::string nameTemplate;
+  ExprPtr shape;
+  /// Present only where true; null: always. May depend on the layer.
+  ExprPtr when;
+  /// Adds the role "<role>.bias" where true.
+  ExprPtr bias;
+  /// Role whose tensor this one is, or null for none.
+  ExprPtr tied;
+  /// Present when the checkpoint holds it.
+  bool optional = false;
+  bool perLayer = false;
+  SourceLocation location;
+};
+
+struct BlockDef {
+  std::string name;
+  std::vector<std::string> formals;
+  std::vector<Statement> statements;
+  SourceLocation location;
+};
+
+/// A condition that must hold of the config, with what to say when it does not.
+struct CheckDef {
+  ExprPtr condition;
+  std::string message;
+};
+
+/// A config key that is refused unless it has one of these values.
+struct RequireDef {
+  std::string key;
+  std::vector<Json> allowed;
+  SourceLocation location;
+};
+
+struct GgufDef {
+  /// general.architecture; empty when GGUF files of this architecture have none.
+  std::string arch;
+  /// Metadata key ("{arch}.block_count") -> config key, with the values' spellings.
+  struct KeyMap {
+    std::string metadataKey, configKey;
+    bool lengthOf = false;
+    std::vector<std::pair<std::string, Json>> values;
+  };
+  std::vector<KeyMap> keys;
+  /// Config keys computed from the file: has_tensor('name').
+  std::vector<std::pair<std::string, ExprPtr>> config;
+  /// role -> tensor name template.
+  std::map<std::string, std::string> tensors;
+  std::vector<std::string> irrelevant, ignoredTensors;
+  /// Tensor with divisors of the rope frequencies, empty for none.
+  std::string ropeDivisors;
+  bool ropeInterleaved = false;
+};
+
+struct Description {
+  /// File stem.
+  std::string name;
+  std::string file;
+  /// Names of the descriptions it extends, nearest first.
+  std::vector<std::string> bases;
+  std::vector<std::string> modelTypes, architectures;
+
+  std::vector<std::pair<std::string, std::string>> synonyms;
+  std::vector<ParamDef> params;
+  std::vector<CheckDef> checks;
+  std::vector<std::string> irrelevantKeys, ignoredTensors;
+  std::vector<RequireDef> requires_;
+  std::vector<TensorDef> tensors;
+  ExprPtr layerCount, layerBlock;
+  std::vector<BlockDef> blocks;
+  std::vector<Statement> model;
+  /// context_length, vocab_size, hidden_size, bos_token_ids, eos_token_ids.
+  std::map<std::string, ExprPtr> facts;
+  bool ropeInterleaved = false;
+  std::optional<GgufDef> gguf;
+  /// The `config` of a hand-written model; null otherwise.
+  Json config;
+
+  const ParamDef *findParam(const std::string &param) const;
+  const BlockDef *findBlock(const std::string &block) const;
+  const TensorDef *findTensor(const std::string &role) const;
+};
+
+/// Reads a description's merged JSON. Throws InputError with file, line and expression.
+/// `fileOf` says which file a member comes from (merging keeps it).
+Description parseDescription(const Json &json, const std::string &name, const std::string &file,
+                             const std::vector<std::string> &files);
+
+/// The descriptions that can match, from folders and files; later ones win by name.
+class DescriptionSet {
+public:
+  /// Every *.jsonc of a folder; a folder that does not exist is skipped.
+  void addDirectory(const std::string &folder);
+  /// One file of the user's own; wins over those of folders. Returns its name.
+  std::string addFile(const std::string &file);
+  /// Hides a description by name or model_type from matching and from being nearest; those
+  /// that extend it stay.
+  void exclude(const std::string &name);
+
+  /// By model_type, then architectures (nested text_config as well); for GGUF by
+  /// general.architecture. Null when nothing matches. A source that is a description itself
+  /// matches itself.
+  std::shared_ptr<const Description> match(const ModelSource &source);
+  /// By name, whether excluded or not. Throws InputError with near names.
+  std::shared_ptr<const Description> load(const std::string &name);
+  /// Names that can match, sorted.
+  std::vector<std::string> names() const;
+  bool empty() const { return files.empty(); }
+
+private:
+  struct File {
+    std::string path;
+    bool fromUser = false;
+    std::optional<Json> json;
+  };
+  Json merged(const std::string &name, std::vector<std::string> &chain,
+              std::vector<std::string> &chainFiles);
+  const Json &raw(const std::string &name);
+  bool isExcluded(const std::string &name);
+
+  std::map<std::string, File> files;
+  std::vector<std::string> excluded;
+  std::map<std::string, std::shared_ptr<const Description>> loaded;
+};
+
+} // namespace llmc::frontend
+
+#endif // LLMC_FRONTEND_DESCRIPTION_H

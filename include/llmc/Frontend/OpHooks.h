@@ -1,0 +1,65 @@
+//===- OpHooks.h - who receives the operations of a model -------*- C++ -*-===//
+//
+// The statements of a description are run once, by one interpreter, for several
+// receivers: the importer builds `llm` operations, the inspector follows shapes
+// and counts state, the ledger compares layers.
+//
+//===----------------------------------------------------------------------===//
+#ifndef LLMC_FRONTEND_OPHOOKS_H
+#define LLMC_FRONTEND_OPHOOKS_H
+
+#include "llmc/Frontend/Value.h"
+
+#include <string_view>
+#include <utility>
+
+namespace llmc::frontend {
+
+/// One operation. Names and arguments (in this order; named ones marked with a colon):
+///   embedding(tokens, w)              linear(x, w [, w2, w3]) -> one result per weight
+///   rms_norm(x, w, eps)               layer_norm(x, w, b, eps)
+///   split_heads(x, heads, headDim)    merge_heads(x)
+///   rotary(x, rope)                   attend(q, k, v, kind, window:, scale:)
+///   gate(g, u, act:)  act(g) * u      activation(x, act)
+///   residual_add(x, y)  from `x + y`  scale(x, factor)  from `x * number`
+///   select_rows(x)                    output_head(x, w)
+///   observe(x, "name") -> x           layers(x): run the layer schedule
+/// A linear's bias is implied by WeightRef::biasFamily.
+struct OpCall {
+  std::string name;
+  ValueList args;
+  std::vector<std::pair<std::string, Value>> named;
+  SourceLocation location;
+  /// Blocks from the outside in, joined by dots: "decoder.attention"; "model" at the top.
+  std::string path;
+
+  /// The named argument, or null.
+  const Value *findNamed(std::string_view argument) const;
+};
+
+class OpHooks {
+public:
+  virtual ~OpHooks() = default;
+  /// Performs one operation; returns its results. Throw InputError (see `opError`) for an
+  /// operation or arguments that cannot be had.
+  virtual std::vector<Value> op(const OpCall &call) = 0;
+};
+
+/// InputError text "file:line:column: in PATH, OP(...): message".
+[[noreturn]] void opError(const OpCall &call, const std::string &message);
+
+/// Argument checks that name operation, position and what stands there instead.
+Handle handleArg(const OpCall &call, size_t index);
+const WeightRef &weightArg(const OpCall &call, size_t index);
+int64_t intArg(const OpCall &call, size_t index);
+double numberArg(const OpCall &call, size_t index);
+const std::string &textArg(const OpCall &call, size_t index);
+RopeRef ropeArg(const OpCall &call, size_t index);
+
+/// Inside a layer, an `observe` name is a template such as "hidden.{i+1}", since the layers
+/// of one kind share their code. This gives the name for a layer.
+std::string expandLayerName(std::string_view nameTemplate, int64_t layer);
+
+} // namespace llmc::frontend
+
+#endif // LLMC_FRONTEND_OPHOOKS_H

@@ -1,0 +1,136 @@
+//===- ResolvedModel.h - a description applied to a model -------*- C++ -*-===//
+//
+// Everything the importer needs, proved: parameter values, weight families with
+// names and shapes that agree with the checkpoint, layer kinds and schedule,
+// rope records, and what became of every config key and every tensor.
+//
+//===----------------------------------------------------------------------===//
+#ifndef LLMC_FRONTEND_RESOLVEDMODEL_H
+#define LLMC_FRONTEND_RESOLVEDMODEL_H
+
+#include "llmc/Frontend/ConfigView.h"
+#include "llmc/Frontend/Description.h"
+#include "llmc/Frontend/OpHooks.h"
+#include "llmc/Frontend/Rope.h"
+
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace llmc::frontend {
+
+/// The tensors of one role and one shape, over the layers that have it.
+struct WeightFamily {
+  std::string role;
+  /// Name templates with {i} for the layer: in the published checkpoint, and in this one
+  /// (they differ for GGUF).
+  std::string publishedName, checkpointName;
+  std::vector<int64_t> shape;
+  bool perLayer = false;
+  bool isBias = false;
+  /// Ascending; empty for a global weight.
+  std::vector<int64_t> layers;
+  /// For each of `layers` (one entry for a global weight): null without a checkpoint or for
+  /// a tied weight that is not stored.
+  std::vector<const CheckpointTensor *> tensors;
+  /// Family this one shares its storage with, -1 for none. Its tensors are that family's.
+  int32_t tiedTo = -1;
+
+  int64_t count() const { return perLayer ? int64_t(layers.size()) : 1; }
+  /// The tensor of a layer (any value for a global weight), or null.
+  const CheckpointTensor *tensorOf(int64_t layer) const;
+  /// Its storage format, or null without a checkpoint.
+  const StorageFormat *formatOf(int64_t layer) const;
+};
+
+/// Layers that run the same code: equal operations, values, shapes and storage formats.
+struct LayerKind {
+  /// The block's name, numbered when it gives several kinds: "decoder", "decoder_1".
+  std::string name;
+  std::string block;
+  std::vector<int64_t> layers;
+};
+
+/// What became of the checkpoint's tensors.
+struct TensorLedger {
+  uint64_t used = 0;
+  /// Stored copies of tied tensors, and tensors ignored by name.
+  std::vector<std::string> tied, ignored;
+};
+
+/// Why a model is not `ready`.
+struct Problem {
+  enum class Kind : uint8_t {
+    /// A config key nobody knows, or a tensor nobody reads: the model is more than described.
+    Unknown,
+    /// A known feature that llmc cannot do yet.
+    Unsupported,
+    /// The input contradicts itself.
+    Invalid,
+  };
+  Kind kind;
+  std::string message;
+};
+
+struct ResolveOptions {
+  /// Unknown config keys to accept; recorded in the ledger.
+  std::vector<std::string> acceptKeys;
+  /// Keep going and collect problems instead of throwing at the first group of them.
+  bool collect = false;
+};
+
+class ResolvedModel {
+public:
+  /// Throws InputError (all problems of the first group in one message) unless
+  /// `options.collect`; then only for what leaves no model to speak of.
+  static std::shared_ptr<ResolvedModel> resolve(std::shared_ptr<const ModelSource> source,
+                                                std::shared_ptr<const Description> description,
+                                                const ResolveOptions &options = {});
+
+  std::shared_ptr<const ModelSource> source;
+  std::shared_ptr<const Description> description;
+
+  /// The published class name, or model_type where the config names none.
+  std::string architecture;
+  /// Values of all parameters but the functions.
+  std::map<std::string, Value> params;
+  std::vector<WeightFamily> families;
+  std::vector<LayerKind> kinds;
+  /// For each layer: index into `kinds`.
+  std::vector<uint32_t> schedule;
+  std::vector<RopeRecord> ropes;
+  int64_t contextLength = 0, vocabSize = 0, hiddenSize = 0;
+  std::vector<int64_t> bosIds, eosIds;
+  bool ropeInterleaved = false;
+  ConfigLedger configLedger;
+  TensorLedger tensorLedger;
+  std::vector<Problem> problems;
+
+  int64_t layerCount() const { return int64_t(schedule.size()); }
+  /// Families of a role; a role whose shape differs between layers has several.
+  std::vector<const WeightFamily *> familiesOf(const std::string &role) const;
+
+  /// Runs the `model` statements: `tokens` is the token ids. Returns the last statement's
+  /// value (the logits). The layers arrive as the operation "layers"; a hook that inlines
+  /// them calls emitLayer for each entry of `schedule`.
+  Value emitModel(OpHooks &hooks, Handle tokens) const;
+  /// Runs the block of a kind on `x`. The values are those of every layer of the kind.
+  Value emitLayer(uint32_t kind, OpHooks &hooks, Handle x) const;
+  /// The same for one layer: `observe` names are expanded.
+  Value emitLayerAt(int64_t layer, OpHooks &hooks, Handle x) const;
+
+  /// Throws InputError when the checkpoint or its data is missing, or a tensor's storage
+  /// format is not readable. Call before weights are needed.
+  void requireWeights() const;
+
+private:
+  friend class Resolver;
+  Value runLayer(int64_t layer, bool expandNames, OpHooks &hooks, Handle x) const;
+  /// For the interpreter, set by the resolver.
+  std::shared_ptr<class ParamEvaluator> evaluator;
+};
+
+} // namespace llmc::frontend
+
+#endif // LLMC_FRONTEND_RESOLVEDMODEL_H
