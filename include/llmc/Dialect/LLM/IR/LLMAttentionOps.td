@@ -1,0 +1,115 @@
+//===- LLMAttentionOps.td - heads, rotary, state, attention -*- tablegen -*-===//
+#ifndef LLMC_DIALECT_LLM_IR_LLMATTENTIONOPS
+#define LLMC_DIALECT_LLM_IR_LLMATTENTIONOPS
+
+include "llmc/Dialect/LLM/IR/LLMTypes.td"
+
+def LLM_SplitHeadsOp : LLM_Op<"split_heads", [Pure]> {
+  let summary = "View of rows as heads";
+  let description = [{
+    `y[t, h, d] = x[t, h * width + d]`. Moves nothing.
+
+    Constraints: `split_heads_c1` heads times width is the input's width.
+
+    ```mlir
+    %y = llm.split_heads %x : tensor<?x576xf32> -> tensor<?x9x64xf32>
+    ```
+  }];
+  let arguments = (ins LLM_Rows:$input);
+  let results = (outs LLM_Rows:$result);
+  let assemblyFormat = "$input attr-dict `:` type($input) `->` type($result)";
+  let hasVerifier = 1;
+  let hasFolder = 1;
+}
+
+def LLM_MergeHeadsOp : LLM_Op<"merge_heads", [Pure]> {
+  let summary = "View of heads as rows";
+  let description = [{
+    `y[t, h * width + d] = x[t, h, d]`. Moves nothing.
+
+    Constraints: `merge_heads_c1` heads times width is the result's width.
+
+    ```mlir
+    %y = llm.merge_heads %x : tensor<?x9x64xf32> -> tensor<?x576xf32>
+    ```
+  }];
+  let arguments = (ins LLM_Rows:$input);
+  let results = (outs LLM_Rows:$result);
+  let assemblyFormat = "$input attr-dict `:` type($input) `->` type($result)";
+  let hasVerifier = 1;
+  let hasFolder = 1;
+}
+
+def LLM_RotaryOp : LLM_Op<"rotary", [Pure, AllTypesMatch<["input", "result"]>]> {
+  let summary = "Rotary position embedding";
+  let description = [{
+    For pair (a, b) of channels number j and a = f32(position) * frequencies[j]:
+    `y_a = x_a * c - x_b * s`, `y_b = x_b * c + x_a * s` with `c = cos(a) * magnitude`,
+    `s = sin(a) * magnitude`; other channels pass. (Su et al., 2021.)
+
+    Constraints: `rotary_c1` the input has rank 3; `rotary_c2` the rotary width is even
+    and at most the head width; `rotary_c3` there are width / 2 frequencies.
+
+    ```mlir
+    %y = llm.rotary %x, %batch #rope : tensor<?x9x64xf32>
+    ```
+  }];
+  let arguments = (ins LLM_Rows:$input, LLM_BatchType:$batch, LLM_RopeAttr:$rope);
+  let results = (outs LLM_Rows:$result);
+  let assemblyFormat = "$input `,` $batch $rope attr-dict `:` type($input)";
+  let hasVerifier = 1;
+}
+
+def LLM_KVAppendOp : LLM_Op<"kv_append", [AllTypesMatch<["cache", "result"]>,
+    DeclareOpInterfaceMethods<MemoryEffectsOpInterface>]> {
+  let summary = "Adds the keys and values of the step's tokens to a state";
+  let description = [{
+    Destination style: the result is the state after the step; the state before it may
+    not be used afterwards, so that the append is in place.
+
+    Constraints: `kv_append_c1` the cache is paged or window; `kv_append_c2` keys are
+    [tokens, kv heads, key width], values [tokens, kv heads, value width] of the cache.
+
+    ```mlir
+    %c1 = llm.kv_append %k, %v, %c0, %batch : tensor<?x3x64xf32>, tensor<?x3x64xf32>,
+        !llm.cache<paged, [3, 64, 64], f32>
+    ```
+  }];
+  let arguments = (ins LLM_Rows:$key, LLM_Rows:$value, LLM_CacheType:$cache, LLM_BatchType:$batch);
+  let results = (outs LLM_CacheType:$result);
+  let assemblyFormat = [{
+    $key `,` $value `,` $cache `,` $batch attr-dict `:` type($key) `,` type($value) `,` type($cache)
+  }];
+  let hasVerifier = 1;
+}
+
+def LLM_PagedAttentionOp : LLM_Op<"paged_attention", [
+    DeclareOpInterfaceMethods<MemoryEffectsOpInterface>]> {
+  let summary = "Grouped causal attention over paged state";
+  let description = [{
+    For a query at position p of its sequence and head h, over positions j of the same
+    sequence with `p - window < j <= p` (all j <= p without a window):
+    `s_j = scale * q . k_j`, `y = sum_j softmax(s)_j * v_j`, with the keys and values of
+    kv head `h / (heads / kv heads)`. Softmax is computed online over fixed blocks of
+    positions in ascending order, f32.
+
+    Constraints: `paged_attention_c1` the query is [tokens, heads, key width] and heads
+    is a multiple of the kv heads; `paged_attention_c2` the result is [tokens, heads,
+    value width]; `paged_attention_c3` scale is finite and positive, a window positive.
+
+    ```mlir
+    %y = llm.paged_attention %q, %c, %batch scale 0.125 window 4096
+        : tensor<?x9x64xf32>, !llm.cache<paged, [3, 64, 64], f32> -> tensor<?x9x64xf32>
+    ```
+  }];
+  let arguments = (ins LLM_Rows:$query, LLM_CacheType:$cache, LLM_BatchType:$batch, F64Attr:$scale,
+      OptionalAttr<I64Attr>:$window);
+  let results = (outs LLM_Rows:$result);
+  let assemblyFormat = [{
+    $query `,` $cache `,` $batch `scale` $scale (`window` $window^)? attr-dict `:` type($query) `,`
+    type($cache) `->` type($result)
+  }];
+  let hasVerifier = 1;
+}
+
+#endif // LLMC_DIALECT_LLM_IR_LLMATTENTIONOPS

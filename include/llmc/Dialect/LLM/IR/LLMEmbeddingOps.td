@@ -1,0 +1,62 @@
+//===- LLMEmbeddingOps.td - from tokens and to logits -----*- tablegen -*-===//
+#ifndef LLMC_DIALECT_LLM_IR_LLMEMBEDDINGOPS
+#define LLMC_DIALECT_LLM_IR_LLMEMBEDDINGOPS
+
+include "llmc/Dialect/LLM/IR/LLMTypes.td"
+
+def LLM_EmbeddingOp : LLM_Op<"embedding", [Pure]> {
+  let summary = "Rows of a table, one for each token";
+  let description = [{
+    `y[t] = table[tokens[t]]`. A token outside the table is the caller's error; the
+    runtime checks tokens before a step.
+
+    Constraints: `embedding_c1` the table has rank 2; `embedding_c2` the result is
+    [tokens, columns of the table].
+
+    ```mlir
+    %x = llm.embedding %tokens, %table
+        : tensor<?xi32>, !llm.weight<[49152, 576], #llm.dense<f32>> -> tensor<?x576xf32>
+    ```
+  }];
+  let arguments = (ins LLM_Tokens:$tokens, LLM_WeightType:$table);
+  let results = (outs LLM_Rows:$result);
+  let assemblyFormat = "$tokens `,` $table attr-dict `:` type($tokens) `,` type($table) `->` type($result)";
+  let hasVerifier = 1;
+}
+
+def LLM_SelectRowsOp : LLM_Op<"select_rows", [Pure, AllTypesMatch<["input", "result"]>]> {
+  let summary = "The rows whose logits are wanted";
+  let description = [{
+    `y[r] = x[output_rows[r]]` with the batch's list of output rows.
+
+    Constraints: `select_rows_c1` input and result have the same width and element type.
+
+    ```mlir
+    %y = llm.select_rows %x, %batch : tensor<?x576xf32>
+    ```
+  }];
+  let arguments = (ins LLM_Rows:$input, LLM_BatchType:$batch);
+  let results = (outs LLM_Rows:$result);
+  let assemblyFormat = "$input `,` $batch attr-dict `:` type($input)";
+}
+
+def LLM_OutputHeadOp : LLM_Op<"output_head", [Pure]> {
+  let summary = "Logits: a linear map to the vocabulary";
+  let description = [{
+    `logits[r, v] = sum_k x[r, k] * w[v, k]`, an FMA chain in ascending k, f32.
+
+    Constraints: `output_head_c1` the weight has rank 2 and as many columns as the
+    input; `output_head_c2` the result is [rows, rows of the weight].
+
+    ```mlir
+    %l = llm.output_head %x, %w
+        : tensor<?x576xf32>, !llm.weight<[49152, 576], #llm.dense<f32>> -> tensor<?x49152xf32>
+    ```
+  }];
+  let arguments = (ins LLM_Rows:$input, LLM_WeightType:$weight);
+  let results = (outs LLM_Rows:$result);
+  let assemblyFormat = "$input `,` $weight attr-dict `:` type($input) `,` type($weight) `->` type($result)";
+  let hasVerifier = 1;
+}
+
+#endif // LLMC_DIALECT_LLM_IR_LLMEMBEDDINGOPS

@@ -1,0 +1,55 @@
+//===- LLMNormOps.td - norms over the last dimension ------*- tablegen -*-===//
+#ifndef LLMC_DIALECT_LLM_IR_LLMNORMOPS
+#define LLMC_DIALECT_LLM_IR_LLMNORMOPS
+
+include "llmc/Dialect/LLM/IR/LLMTypes.td"
+
+def LLM_RMSNormOp : LLM_Op<"rms_norm", [Pure, AllTypesMatch<["input", "result"]>]> {
+  let summary = "Root-mean-square normalisation over the last dimension";
+  let description = [{
+    `y = x / sqrt(mean(x * x) + epsilon) * (scale + offset)`, computed in f32. On a
+    rank 3 tensor [tokens, heads, width] every head is normalised by itself. `offset`
+    is 1 for families that store the scale less one. (Zhang and Sennrich, 2019.)
+
+    Constraints: `rms_norm_c1` input and result have the same type; `rms_norm_c2` the
+    scale has one dimension, the last of the input; `rms_norm_c3` epsilon is positive.
+
+    ```mlir
+    %y = llm.rms_norm %x, %scale eps 1.0e-5 : tensor<?x576xf32>, !llm.weight<[576], #llm.dense<f32>>
+    ```
+  }];
+  let arguments = (ins LLM_Rows:$input, LLM_WeightType:$scale, F64Attr:$epsilon,
+      DefaultValuedAttr<F64Attr, "0.0">:$offset);
+  let results = (outs LLM_Rows:$result);
+  let assemblyFormat = [{
+    $input `,` $scale `eps` $epsilon (`offset` $offset^)? attr-dict `:` type($input) `,` type($scale)
+  }];
+  let hasVerifier = 1;
+}
+
+def LLM_LayerNormOp : LLM_Op<"layer_norm", [Pure, AllTypesMatch<["input", "result"]>]> {
+  let summary = "Layer normalisation over the last dimension";
+  let description = [{
+    `y = (x - mean(x)) / sqrt(mean((x - mean(x))^2) + epsilon) * scale + bias`, f32.
+    (Ba, Kiros and Hinton, 2016.)
+
+    Constraints: `layer_norm_c1` input and result have the same type; `layer_norm_c2`
+    scale and bias have one dimension, the last of the input; `layer_norm_c3` epsilon
+    is positive.
+
+    ```mlir
+    %y = llm.layer_norm %x, %scale bias %b eps 1.0e-5 : tensor<?x576xf32>,
+        !llm.weight<[576], #llm.dense<f32>>, !llm.weight<[576], #llm.dense<f32>>
+    ```
+  }];
+  let arguments = (ins LLM_Rows:$input, LLM_WeightType:$scale, Optional<LLM_WeightType>:$bias,
+      F64Attr:$epsilon);
+  let results = (outs LLM_Rows:$result);
+  let assemblyFormat = [{
+    $input `,` $scale (`bias` $bias^)? `eps` $epsilon attr-dict `:` type($input) `,` type($scale)
+    (`,` type($bias)^)?
+  }];
+  let hasVerifier = 1;
+}
+
+#endif // LLMC_DIALECT_LLM_IR_LLMNORMOPS
