@@ -29,8 +29,8 @@ struct GgufFile {
   uint32_t version = 0;
   uint64_t alignment = 32;
   std::string architecture;
-  /// Every metadata value but the tokenizer's long lists, which are in `tokenizer`; those
-  /// appear here as empty arrays so that their keys are known. An object: key -> value.
+  /// Every metadata value, an object. The tokenizer's long lists are in `tokenizer` and stand
+  /// here as their lengths.
   Json metadata;
   GgufTokenizer tokenizer;
   std::shared_ptr<Checkpoint> checkpoint;

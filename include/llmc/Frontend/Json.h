@@ -12,10 +12,11 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
-#include <utility>
 #include <vector>
 
 namespace llmc::frontend {
+
+struct JsonMember;
 
 /// One JSON value. Objects keep the order of the file.
 struct Json {
@@ -29,7 +30,7 @@ struct Json {
   double number = 0;
   std::string text;
   std::vector<Json> items;
-  std::vector<std::pair<std::string, Json>> members;
+  std::vector<JsonMember> members;
 
   bool isNull() const { return kind == Kind::Null; }
   bool isBool() const { return kind == Kind::Bool; }
@@ -59,6 +60,12 @@ struct Json {
   static Json makeString(std::string value);
   static Json makeArray();
   static Json makeObject();
+};
+
+/// A name and its value; destructures like a pair.
+struct JsonMember {
+  std::string first;
+  Json second;
 };
 
 /// Quotes a text as JSON.

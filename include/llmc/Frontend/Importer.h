@@ -1,0 +1,25 @@
+//===- Importer.h - from a resolved model to the llm dialect ----*- C++ -*-===//
+//
+// The MLIR end of the front end. Nothing here throws: a fault of the model is a
+// diagnostic on the context and a null result.
+//
+//===----------------------------------------------------------------------===//
+#ifndef LLMC_FRONTEND_IMPORTER_H
+#define LLMC_FRONTEND_IMPORTER_H
+
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/IR/OwningOpRef.h"
+
+namespace llmc::frontend {
+
+class ResolvedModel;
+
+/// Builds the module: one function per layer kind, `@forward` marked `llm.entry`, weight
+/// and state families, and `llm.model` facts. Locations are model paths at description
+/// lines. The module is verified before it is returned.
+mlir::OwningOpRef<mlir::ModuleOp> importModel(const ResolvedModel &model,
+                                              mlir::MLIRContext &context);
+
+} // namespace llmc::frontend
+
+#endif // LLMC_FRONTEND_IMPORTER_H
