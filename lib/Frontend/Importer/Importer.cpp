@@ -1,0 +1,531 @@
+//===- Importer.cpp - from a resolved model to the llm dialect ------------===//
+//
+// The hooks that turn the statements of a description into llm operations. The
+// interpreter runs each layer kind once, so the module grows with kinds.
+//
+//===----------------------------------------------------------------------===//
+#include "llmc/Frontend/Importer.h"
+
+#include "Schedule.h"
+#include "llmc/Dialect/LLM/IR/LLMDialect.h"
+#include "llmc/Dialect/LLM/IR/Storage.h"
+#include "llmc/Frontend/ResolvedModel.h"
+#include "llmc/Support/Error.h"
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/Builders.h"
+#include "mlir/IR/Verifier.h"
+#include "llvm/ADT/MapVector.h"
+#include "llvm/ADT/StringMap.h"
+
+#include <set>
+
+using namespace mlir;
+using namespace llmc::llm;
+
+namespace llmc::frontend {
+namespace {
+
+class Importer final : public OpHooks {
+public:
+  Importer(const ResolvedModel &model, MLIRContext &context)
+      : model(model), context(context), b(&context) {}
+
+  OwningOpRef<ModuleOp> run();
+  std::vector<llmc::frontend::Value> op(const OpCall &call) override;
+
+private:
+  using Results = std::vector<llmc::frontend::Value>;
+  using Rule = Results (Importer::*)(const OpCall &);
+
+  Results embedding(const OpCall &call);
+  Results linear(const OpCall &call);
+  Results rmsNorm(const OpCall &call);
+  Results layerNorm(const OpCall &call);
+  Results splitHeads(const OpCall &call);
+  Results mergeHeads(const OpCall &call);
+  Results rotary(const OpCall &call);
+  Results attend(const OpCall &call);
+  Results gate(const OpCall &call);
+  Results activation(const OpCall &call);
+  Results residualAdd(const OpCall &call);
+  Results scale(const OpCall &call);
+  Results selectRows(const OpCall &call);
+  Results outputHead(const OpCall &call);
+  Results observe(const OpCall &call);
+  Results layers(const OpCall &call);
+
+  mlir::Value tensor(const OpCall &call, size_t index);
+  Results handle(mlir::Value value);
+  RankedTensorType rows(ArrayRef<int64_t> widths) {
+    SmallVector<int64_t> shape{ShapedType::kDynamic};
+    shape.append(widths.begin(), widths.end());
+    return RankedTensorType::get(shape, b.getF32Type());
+  }
+  int64_t lastDim(mlir::Value value) {
+    return cast<RankedTensorType>(value.getType()).getShape().back();
+  }
+  Location at(const OpCall &call, const WeightRef *weight = nullptr);
+
+  Attribute storageOf(const WeightFamily &family, int64_t layer);
+  /// The symbol of a family's members with the storage that the current layers have.
+  mlir::Value param(const OpCall &call, uint32_t family);
+  mlir::Value paramOf(const OpCall &call, const WeightRef &weight) {
+    return param(call, weight.family);
+  }
+  StringRef weightSymbol(uint32_t family, int64_t layer, WeightType &type);
+  StringRef stateSymbol(CacheType type);
+
+  void emitKind(uint32_t kind);
+  void emitEntry();
+  void emitFamilies();
+
+  const ResolvedModel &model;
+  MLIRContext &context;
+  OpBuilder b;
+  OwningOpRef<ModuleOp> module;
+  std::vector<mlir::Value> values;
+  /// Of the function being built.
+  mlir::Value batch, layerIndex;
+  /// Any layer of the kind being built, -1 at the top.
+  int64_t sampleLayer = -1;
+  uint32_t currentKind = 0;
+  /// How many states of a type the kind being built has so far.
+  DenseMap<CacheType, unsigned> statesInLayer;
+
+  struct Weight {
+    std::string symbol;
+    uint32_t family;
+    WeightType type;
+    std::set<int64_t> layers;
+  };
+  std::vector<Weight> weights;
+  /// (type, how-manieth in its layer) -> symbol and layers.
+  struct State {
+    std::string symbol;
+    CacheType type;
+    unsigned ordinal;
+    std::set<int64_t> layers;
+  };
+  std::vector<State> states;
+  llvm::StringMap<unsigned> symbolUses;
+};
+
+/// A symbol of a role: "q.bias" becomes "q_bias", numbered where it recurs.
+std::string uniqueSymbol(llvm::StringMap<unsigned> &uses, StringRef role) {
+  std::string symbol;
+  for (char c : role)
+    symbol += isalnum(static_cast<unsigned char>(c)) ? c : '_';
+  unsigned use = uses[symbol]++;
+  return use ? symbol + "_" + std::to_string(use) : symbol;
+}
+
+Location Importer::at(const OpCall &call, const WeightRef *weight) {
+  const SourceLocation &place = call.location;
+  Location line = FileLineColLoc::get(&context, place.file, place.line, place.column);
+  std::string path = call.path + "." + call.name;
+  if (weight) {
+    path = model.families[weight->family].publishedName;
+    if (StringRef(path).ends_with(".weight"))
+      path.resize(path.size() - 7);
+  }
+  return NameLoc::get(b.getStringAttr(path), line);
+}
+
+mlir::Value Importer::tensor(const OpCall &call, size_t index) {
+  uint64_t id = handleArg(call, index).id;
+  if (id >= values.size())
+    throw InternalError("operation " + call.name + " got a value of another function");
+  return values[id];
+}
+
+Importer::Results Importer::handle(mlir::Value value) {
+  values.push_back(value);
+  return {llmc::frontend::Value(Handle{values.size() - 1})};
+}
+
+Attribute Importer::storageOf(const WeightFamily &family, int64_t layer) {
+  const WeightFamily &stored = family.tiedTo >= 0 ? model.families[family.tiedTo] : family;
+  if (const StorageFormat *format = stored.formatOf(layer)) {
+    Attribute storage = storageByName(&context, format->name);
+    if (!storage)
+      throw InputError("tensor '" + stored.checkpointName + "' is stored as " +
+                       std::string(format->name) +
+                       ", which llmc cannot compile yet; convert it to f32, f16, bf16, q4_0, "
+                       "q4_1 or q8_0");
+    return storage;
+  }
+  // Without a checkpoint the config says what its weights would be.
+  for (const char *key : {"dtype", "torch_dtype"}) {
+    const Json *config = &model.source->config;
+    if (const Json *text = config->find("text_config"); text && text->find(key))
+      config = text;
+    if (const Json *value = config->find(key); value && value->isString())
+      if (Attribute storage =
+              storageByName(&context, value->text == "bfloat16"  ? "bf16"
+                                      : value->text == "float16" ? "f16"
+                                                                 : "f32"))
+        return storage;
+  }
+  return storageByName(&context, "f32");
+}
+
+StringRef Importer::weightSymbol(uint32_t index, int64_t layer, WeightType &type) {
+  const WeightFamily *family = &model.families[index];
+  if (family->tiedTo >= 0) {
+    index = uint32_t(family->tiedTo);
+    family = &model.families[index];
+  }
+  type = WeightType::get(&context, family->shape, storageOf(*family, layer));
+  for (Weight &weight : weights)
+    if (weight.family == index && weight.type == type)
+      return weight.symbol;
+  weights.push_back({uniqueSymbol(symbolUses, family->role), index, type, {}});
+  return weights.back().symbol;
+}
+
+mlir::Value Importer::param(const OpCall &call, uint32_t index) {
+  const WeightFamily &family = model.families[index];
+  WeightType type;
+  std::string symbol = weightSymbol(index, sampleLayer, type).str();
+  mlir::Value layer;
+  if (family.perLayer) {
+    if (sampleLayer < 0)
+      opError(call, "weight '" + family.role + "' belongs to layers and is used outside of one");
+    layer = layerIndex;
+    for (Weight &weight : weights)
+      if (weight.symbol == symbol)
+        weight.layers.insert(model.kinds[currentKind].layers.begin(),
+                             model.kinds[currentKind].layers.end());
+  }
+  WeightRef ref;
+  ref.family = index;
+  return ParamOp::create(b, at(call, &ref), type, symbol, layer);
+}
+
+StringRef Importer::stateSymbol(CacheType type) {
+  unsigned ordinal = statesInLayer[type]++;
+  const std::vector<int64_t> &layers = model.kinds[currentKind].layers;
+  for (State &state : states)
+    if (state.type == type && state.ordinal == ordinal) {
+      state.layers.insert(layers.begin(), layers.end());
+      return state.symbol;
+    }
+  states.push_back({uniqueSymbol(symbolUses, "kv"), type, ordinal, {layers.begin(), layers.end()}});
+  return states.back().symbol;
+}
+
+Importer::Results Importer::embedding(const OpCall &call) {
+  const WeightRef &weight = weightArg(call, 1);
+  mlir::Value table = paramOf(call, weight);
+  int64_t width = cast<WeightType>(table.getType()).getShape().back();
+  return handle(EmbeddingOp::create(b, at(call, &weight), rows(width), tensor(call, 0), table));
+}
+
+Importer::Results Importer::linear(const OpCall &call) {
+  Results results;
+  mlir::Value x = tensor(call, 0);
+  for (size_t i = 1; i < call.args.size(); ++i) {
+    const WeightRef &ref = weightArg(call, i);
+    mlir::Value weight = paramOf(call, ref), bias;
+    if (ref.biasFamily >= 0)
+      bias = param(call, uint32_t(ref.biasFamily));
+    int64_t width = cast<WeightType>(weight.getType()).getShape().front();
+    results.push_back(
+        handle(LinearOp::create(b, at(call, &ref), rows(width), x, weight, bias)).front());
+  }
+  return results;
+}
+
+Importer::Results Importer::rmsNorm(const OpCall &call) {
+  const WeightRef &ref = weightArg(call, 1);
+  mlir::Value x = tensor(call, 0), scale = paramOf(call, ref);
+  double offset = 0;
+  if (const auto *value = call.findNamed("offset"))
+    offset = value->asDouble();
+  return handle(RMSNormOp::create(b, at(call, &ref), x.getType(), x, scale,
+                                  b.getF64FloatAttr(numberArg(call, 2)),
+                                  b.getF64FloatAttr(offset)));
+}
+
+Importer::Results Importer::layerNorm(const OpCall &call) {
+  const WeightRef &ref = weightArg(call, 1);
+  mlir::Value x = tensor(call, 0), scale = paramOf(call, ref), bias;
+  if (!call.args[2].isNull())
+    bias = paramOf(call, weightArg(call, 2));
+  return handle(LayerNormOp::create(b, at(call, &ref), x.getType(), x, scale, bias,
+                                    b.getF64FloatAttr(numberArg(call, 3))));
+}
+
+Importer::Results Importer::splitHeads(const OpCall &call) {
+  mlir::Value x = tensor(call, 0);
+  int64_t heads = intArg(call, 1), width = intArg(call, 2);
+  return handle(SplitHeadsOp::create(b, at(call), rows({heads, width}), x));
+}
+
+Importer::Results Importer::mergeHeads(const OpCall &call) {
+  mlir::Value x = tensor(call, 0);
+  ArrayRef<int64_t> shape = cast<RankedTensorType>(x.getType()).getShape();
+  if (shape.size() != 3)
+    opError(call, "the value has no heads: its rank is " + std::to_string(shape.size()) +
+                      ", expected 3");
+  return handle(MergeHeadsOp::create(b, at(call), rows(shape[1] * shape[2]), x));
+}
+
+Importer::Results Importer::rotary(const OpCall &call) {
+  mlir::Value x = tensor(call, 0);
+  const RopeRecord &rope = model.ropes[ropeArg(call, 1).index];
+  std::vector<float> frequencies = computeInvFreq(rope);
+  auto attr = RopeAttr::get(&context, ropeTypeName(rope.type), rope.theta, rope.dim,
+                            rope.interleaved ? RopePairing::Interleaved : RopePairing::Halves,
+                            rope.attentionFactor, b.getDenseF32ArrayAttr(frequencies));
+  return handle(RotaryOp::create(b, at(call), x.getType(), x, batch, attr));
+}
+
+Importer::Results Importer::attend(const OpCall &call) {
+  mlir::Value q = tensor(call, 0), k = tensor(call, 1), v = tensor(call, 2);
+  auto shapeOf = [&](mlir::Value x) { return cast<RankedTensorType>(x.getType()).getShape(); };
+  for (mlir::Value x : {q, k, v})
+    if (shapeOf(x).size() != 3)
+      opError(call, "queries, keys and values need heads: use split_heads first");
+  if (const std::string &kind = textArg(call, 3); kind != "paged")
+    opError(call, "state kind '" + kind + "' has no importer rule; known: paged");
+  auto type = CacheType::get(&context, CacheKind::Paged,
+                             {shapeOf(k)[1], shapeOf(k)[2], shapeOf(v)[2]}, b.getF32Type());
+  Location loc = at(call);
+  std::string symbol = stateSymbol(type).str();
+  mlir::Value cache = StateOp::create(b, loc, type, symbol, layerIndex);
+  cache = KVAppendOp::create(b, loc, type, k, v, cache, batch);
+  const auto *scale = call.findNamed("scale");
+  if (!scale || !scale->isNumber())
+    opError(call, "'scale' must be a number");
+  IntegerAttr window;
+  if (const auto *w = call.findNamed("window"); w && !w->isNull()) {
+    const int64_t *positions = w->get<int64_t>();
+    if (!positions || *positions < 1)
+      opError(call, "'window' must be null or a positive number of positions, got " + w->toText());
+    window = b.getI64IntegerAttr(*positions);
+  }
+  return handle(PagedAttentionOp::create(b, loc, rows({shapeOf(q)[1], shapeOf(v)[2]}), q, cache,
+                                         batch, b.getF64FloatAttr(scale->asDouble()), window));
+}
+
+Activation activationNamed(const OpCall &call, const std::string &name) {
+  // The spellings of published configs (transformers' ACT2FN).
+  static const llvm::StringMap<Activation> table = {
+      {"silu", Activation::Silu},          {"swish", Activation::Silu},
+      {"gelu", Activation::GeluErf},       {"gelu_new", Activation::GeluTanh},
+      {"gelu_tanh", Activation::GeluTanh}, {"gelu_pytorch_tanh", Activation::GeluTanh},
+      {"relu", Activation::Relu},          {"sigmoid", Activation::Sigmoid},
+      {"tanh", Activation::Tanh}};
+  auto found = table.find(name);
+  if (found == table.end())
+    opError(call, "activation '" + name + "' is not known");
+  return found->second;
+}
+
+Importer::Results Importer::gate(const OpCall &call) {
+  const auto *act = call.findNamed("act");
+  const std::string *name = act ? act->get<std::string>() : nullptr;
+  if (!name)
+    opError(call, "'act' must name an activation");
+  mlir::Value g = tensor(call, 0), u = tensor(call, 1);
+  return handle(GateOp::create(b, at(call), g.getType(), activationNamed(call, *name), g, u));
+}
+
+Importer::Results Importer::activation(const OpCall &call) {
+  mlir::Value x = tensor(call, 0);
+  return handle(ActivationOp::create(b, at(call), x.getType(),
+                                     activationNamed(call, textArg(call, 1)), x));
+}
+
+Importer::Results Importer::residualAdd(const OpCall &call) {
+  mlir::Value x = tensor(call, 0), y = tensor(call, 1);
+  return handle(ResidualAddOp::create(b, at(call), x.getType(), x, y));
+}
+
+Importer::Results Importer::scale(const OpCall &call) {
+  mlir::Value x = tensor(call, 0);
+  return handle(ScaleOp::create(b, at(call), x.getType(), x,
+                                b.getF64FloatAttr(numberArg(call, 1))));
+}
+
+Importer::Results Importer::selectRows(const OpCall &call) {
+  mlir::Value x = tensor(call, 0);
+  return handle(SelectRowsOp::create(b, at(call), x.getType(), x, batch));
+}
+
+Importer::Results Importer::outputHead(const OpCall &call) {
+  const WeightRef &ref = weightArg(call, 1);
+  mlir::Value x = tensor(call, 0), weight = paramOf(call, ref);
+  int64_t width = cast<WeightType>(weight.getType()).getShape().front();
+  return handle(OutputHeadOp::create(b, at(call, &ref), rows(width), x, weight));
+}
+
+Importer::Results Importer::observe(const OpCall &call) {
+  const std::string &name = textArg(call, 1);
+  mlir::Value layer = name.find("{i") == std::string::npos ? mlir::Value() : layerIndex;
+  ObserveOp::create(b, at(call), tensor(call, 0), name, layer);
+  return {call.args[0]};
+}
+
+Importer::Results Importer::layers(const OpCall &call) {
+  mlir::Value x = tensor(call, 0);
+  for (const ScheduleRun &run : compressSchedule(model.schedule)) {
+    SmallVector<Attribute> callees;
+    for (uint32_t kind : run.pattern)
+      callees.push_back(FlatSymbolRefAttr::get(&context, model.kinds[kind].name));
+    auto repeat = RepeatOp::create(b, at(call), TypeRange{x.getType()}, b.getArrayAttr(callees),
+                                   b.getI64IntegerAttr(run.from), b.getI64IntegerAttr(run.count),
+                                   ValueRange{x}, ValueRange{batch});
+    x = repeat.getResults().front();
+  }
+  return handle(x);
+}
+
+std::vector<llmc::frontend::Value> Importer::op(const OpCall &call) {
+  static const llvm::StringMap<Rule> rules = {{"embedding", &Importer::embedding},
+                                              {"linear", &Importer::linear},
+                                              {"rms_norm", &Importer::rmsNorm},
+                                              {"layer_norm", &Importer::layerNorm},
+                                              {"split_heads", &Importer::splitHeads},
+                                              {"merge_heads", &Importer::mergeHeads},
+                                              {"rotary", &Importer::rotary},
+                                              {"attend", &Importer::attend},
+                                              {"gate", &Importer::gate},
+                                              {"activation", &Importer::activation},
+                                              {"residual_add", &Importer::residualAdd},
+                                              {"scale", &Importer::scale},
+                                              {"select_rows", &Importer::selectRows},
+                                              {"output_head", &Importer::outputHead},
+                                              {"observe", &Importer::observe},
+                                              {"layers", &Importer::layers}};
+  auto rule = rules.find(call.name);
+  if (rule == rules.end())
+    opError(call, "no operation of the llm dialect has this name");
+  return (this->*rule->second)(call);
+}
+
+void Importer::emitKind(uint32_t kind) {
+  const LayerKind &layer = model.kinds[kind];
+  currentKind = kind;
+  sampleLayer = layer.layers.front();
+  statesInLayer.clear();
+  values.clear();
+  Type stream = rows(model.hiddenSize);
+  Type index = b.getIndexType(), batchType = BatchType::get(&context);
+  b.setInsertionPointToEnd(module->getBody());
+  Location loc = NameLoc::get(b.getStringAttr("model.layers.{i}"));
+  auto function = func::FuncOp::create(
+      b, loc, layer.name, b.getFunctionType({index, stream, batchType}, {stream}));
+  function.setPrivate();
+  Block *body = function.addEntryBlock();
+  b.setInsertionPointToStart(body);
+  layerIndex = body->getArgument(0);
+  batch = body->getArgument(2);
+  values.push_back(body->getArgument(1));
+  llmc::frontend::Value result = model.emitLayer(kind, *this, Handle{0});
+  const Handle *out = result.get<Handle>();
+  if (!out)
+    throw InputError(model.description->file + ": block '" + layer.block +
+                     "' does not end in a tensor");
+  func::ReturnOp::create(b, loc, values[out->id]);
+}
+
+void Importer::emitEntry() {
+  sampleLayer = -1;
+  values.clear();
+  layerIndex = nullptr;
+  b.setInsertionPointToEnd(module->getBody());
+  Location loc = NameLoc::get(b.getStringAttr("model"));
+  Type tokens = RankedTensorType::get({ShapedType::kDynamic}, b.getI32Type());
+  Type batchType = BatchType::get(&context);
+  auto function = func::FuncOp::create(
+      b, loc, "forward",
+      b.getFunctionType({tokens, batchType}, {rows(model.vocabSize)}));
+  function->setAttr("llm.entry", b.getUnitAttr());
+  Block *body = function.addEntryBlock();
+  b.setInsertionPointToStart(body);
+  batch = body->getArgument(1);
+  values.push_back(body->getArgument(0));
+  llmc::frontend::Value result = model.emitModel(*this, Handle{0});
+  const Handle *out = result.get<Handle>();
+  if (!out)
+    throw InputError(model.description->file + ": 'model' does not end in a tensor");
+  mlir::Value logits = values[out->id];
+  func::ReturnOp::create(b, loc, logits);
+  function.setType(b.getFunctionType({tokens, batchType}, {logits.getType()}));
+}
+
+void Importer::emitFamilies() {
+  b.setInsertionPointToStart(module->getBody());
+  for (const Weight &weight : weights) {
+    const WeightFamily &family = model.families[weight.family];
+    LayersAttr layers;
+    if (family.perLayer)
+      layers = LayersAttr::fromList(
+          &context, SmallVector<int64_t>(weight.layers.begin(), weight.layers.end()));
+    StringAttr checkpoint;
+    if (family.checkpointName != family.publishedName && !family.checkpointName.empty())
+      checkpoint = b.getStringAttr(family.checkpointName);
+    Location loc = NameLoc::get(b.getStringAttr(family.publishedName));
+    WeightFamilyOp::create(b, loc, b.getStringAttr(weight.symbol),
+                           b.getStringAttr(family.publishedName), checkpoint, layers,
+                           TypeAttr::get(weight.type));
+  }
+  for (const State &state : states)
+    StateFamilyOp::create(
+        b, b.getUnknownLoc(), b.getStringAttr(state.symbol),
+        LayersAttr::fromList(&context,
+                             SmallVector<int64_t>(state.layers.begin(), state.layers.end())),
+        TypeAttr::get(state.type));
+}
+
+OwningOpRef<ModuleOp> Importer::run() {
+  module = ModuleOp::create(b.getUnknownLoc());
+  auto ids = [&](const std::vector<int64_t> &list) { return b.getDenseI64ArrayAttr(list); };
+  int64_t parameters = 0;
+  for (const WeightFamily &family : model.families) {
+    if (family.tiedTo >= 0)
+      continue;
+    int64_t elements = family.count();
+    for (int64_t dim : family.shape)
+      elements *= dim;
+    parameters += elements;
+  }
+  (*module)->setAttr(
+      "llm.model",
+      b.getDictionaryAttr(
+          {b.getNamedAttr("architecture", b.getStringAttr(model.architecture)),
+           b.getNamedAttr("description", b.getStringAttr(model.description->name)),
+           b.getNamedAttr("vocab_size", b.getI64IntegerAttr(model.vocabSize)),
+           b.getNamedAttr("hidden_size", b.getI64IntegerAttr(model.hiddenSize)),
+           b.getNamedAttr("layers", b.getI64IntegerAttr(model.layerCount())),
+           b.getNamedAttr("context_length", b.getI64IntegerAttr(model.contextLength)),
+           b.getNamedAttr("parameters", b.getI64IntegerAttr(parameters)),
+           b.getNamedAttr("bos_token_ids", ids(model.bosIds)),
+           b.getNamedAttr("eos_token_ids", ids(model.eosIds))}));
+  emitEntry();
+  for (uint32_t kind = 0; kind < model.kinds.size(); ++kind)
+    emitKind(kind);
+  emitFamilies();
+  return std::move(module);
+}
+
+} // namespace
+
+OwningOpRef<ModuleOp> importModel(const ResolvedModel &model, MLIRContext &context) {
+  context.loadDialect<LLMDialect, func::FuncDialect>();
+  OwningOpRef<ModuleOp> module;
+  try {
+    module = Importer(model, context).run();
+  } catch (const std::exception &error) {
+    emitError(UnknownLoc::get(&context)) << error.what();
+    return nullptr;
+  }
+  if (failed(verify(*module)))
+    return nullptr;
+  return module;
+}
+
+} // namespace llmc::frontend
