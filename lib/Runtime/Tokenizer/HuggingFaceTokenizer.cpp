@@ -1,0 +1,314 @@
+//===- HuggingFaceTokenizer.cpp - a tokenizer from a model folder ---------===//
+#include "ByteAlphabet.h"
+#include "HuggingFacePipeline.h"
+#include "SpecBuilder.h"
+#include "llmc/Support/Error.h"
+
+#include <algorithm>
+#include <charconv>
+#include <fstream>
+#include <iterator>
+
+namespace llmc::rt {
+namespace {
+
+using nlohmann::json;
+namespace fs = std::filesystem;
+
+constexpr uintmax_t maxFileBytes = uintmax_t(256) << 20;
+constexpr int64_t maxId = int64_t(1) << 22;
+
+std::string readFile(const fs::path &path) {
+  std::error_code ec;
+  uintmax_t size = fs::file_size(path, ec);
+  if (ec)
+    throw InputError("Cannot read " + path.string() + ": " + ec.message() + ".");
+  if (size > maxFileBytes)
+    throw InputError(path.string() + " has " + std::to_string(size) +
+                     " bytes; the limit for a tokenizer is 256 MiB.");
+  std::ifstream in(path, std::ios::binary);
+  std::string text{std::istreambuf_iterator<char>(in), {}};
+  if (in.bad() || !in.is_open())
+    throw InputError("Cannot read " + path.string() + ".");
+  return text;
+}
+
+/// An object, empty where there is no such file.
+json readOptional(const fs::path &path) {
+  if (!fs::exists(path))
+    return json::object();
+  json value = json::parse(readFile(path));
+  if (!value.is_object())
+    throw InputError(path.string() + " is not a JSON object.");
+  return value;
+}
+
+int32_t checkedId(const json &value, const std::string &what) {
+  if (!value.is_number_integer() || value.get<int64_t>() < 0 || value.get<int64_t>() >= maxId)
+    throw InputError("The id of " + what + " is " + value.dump() + "; ids are 0 to " +
+                     std::to_string(maxId - 1) + ".");
+  return value.get<int32_t>();
+}
+
+class FolderReader {
+public:
+  explicit FolderReader(const fs::path &dir)
+      : dir(dir), file(json::parse(readFile(dir / "tokenizer.json"))),
+        config(readOptional(dir / "tokenizer_config.json")),
+        specialMap(readOptional(dir / "special_tokens_map.json")),
+        generation(readOptional(dir / "generation_config.json")) {}
+
+  TokenizerSpec read() {
+    if (!file.is_object() || !file.contains("model") || !file["model"].is_object())
+      throw InputError("It has no \"model\".");
+    checkModel(file["model"]);
+    readNormalizer(member("normalizer"), spec);
+    readPreTokenizer(member("pre_tokenizer"), spec);
+    checkDecoder(member("decoder"));
+    readVocabulary(file["model"]);
+    readAddedTokens();
+    readMerges(file["model"]);
+    readByteFallback(file["model"]);
+    readSpecialIds();
+    readPostProcessor(member("post_processor"), spec);
+    applyTokenizerClass();
+    readChatTemplate();
+    spec.source = "huggingface:BPE";
+    spec.validate();
+    return std::move(spec);
+  }
+
+private:
+  json member(const char *key) const {
+    auto it = file.find(key);
+    return it == file.end() ? json(nullptr) : *it;
+  }
+
+  void checkModel(const json &model) {
+    std::string type = model.value("type", model.contains("merges") ? "BPE" : "");
+    if (type != "BPE")
+      throw InputError("Its model is \"" + type +
+                       "\", which is not supported; byte-level BPE is.");
+    for (const char *affix : {"continuing_subword_prefix", "end_of_word_suffix"})
+      if (auto it = model.find(affix);
+          it != model.end() && it->is_string() && !it->get<std::string>().empty())
+        throw InputError(std::string("Its model has the ") + affix + " \"" +
+                         it->get<std::string>() +
+                         "\", which does not occur with byte-level BPE and is not supported.");
+    if (auto it = model.find("dropout");
+        it != model.end() && it->is_number() && it->get<double>() > 0)
+      throw InputError("Its model has a dropout, so it is not the same twice.");
+    auto flag = [&](const char *key) {
+      auto it = model.find(key);
+      return it != model.end() && it->is_boolean() && it->get<bool>();
+    };
+    spec.ignoreMerges = flag("ignore_merges");
+    spec.fuseUnknown = flag("fuse_unk");
+  }
+
+  TokenEntry &place(int32_t id) {
+    if (static_cast<size_t>(id) >= spec.tokens.size())
+      spec.tokens.resize(id + 1, {"", TokenType::Unused});
+    return spec.tokens[id];
+  }
+
+  void readVocabulary(const json &model) {
+    auto vocab = model.find("vocab");
+    if (vocab == model.end() || !vocab->is_object())
+      throw InputError("Its model has no \"vocab\" object.");
+    for (const auto &[text, idValue] : vocab->items()) {
+      int32_t id = checkedId(idValue, "token \"" + text + "\"");
+      TokenEntry &entry = place(id);
+      if (entry.type != TokenType::Unused)
+        throw InputError("The tokens \"" + entry.text + "\" and \"" + text +
+                         "\" both have the id " + std::to_string(id) + ".");
+      entry = {text, TokenType::Normal};
+    }
+  }
+
+  void addToken(int32_t id, const json &token) {
+    AddedToken added;
+    added.id = id;
+    added.content = token.at("content").get<std::string>();
+    added.special = token.value("special", false);
+    added.lstrip = token.value("lstrip", false);
+    added.rstrip = token.value("rstrip", false);
+    added.singleWord = token.value("single_word", false);
+    added.normalized = token.value("normalized", !added.special);
+    TokenEntry &entry = place(id);
+    // A special token is no piece of BPE, even where it stands in the vocab.
+    // Another one that does stays a piece: merges may lead to it.
+    if (added.special)
+      entry = {added.content, TokenType::Control};
+    else if (entry.type == TokenType::Unused)
+      entry = {added.content, TokenType::UserDefined};
+    spec.addedTokens.push_back(std::move(added));
+  }
+
+  void readAddedTokens() {
+    for (const json &token : member("added_tokens"))
+      addToken(checkedId(token.at("id"), "an added token"), token);
+    // The class that loads a tokenizer adds what only its configuration has.
+    auto more = config.find("added_tokens_decoder");
+    if (more == config.end() || !more->is_object())
+      return;
+    for (const auto &[key, token] : more->items()) {
+      int32_t id = -1;
+      std::from_chars(key.data(), key.data() + key.size(), id);
+      id = checkedId(json(id), "added token \"" + key + "\"");
+      bool known = std::any_of(spec.addedTokens.begin(), spec.addedTokens.end(),
+                               [&](const AddedToken &added) { return added.id == id; });
+      if (!known)
+        addToken(id, token);
+    }
+  }
+
+  void readMerges(const json &model) {
+    PieceIndex pieces(spec);
+    auto merges = model.find("merges");
+    if (merges == model.end() || !merges->is_array())
+      throw InputError("Its model has no list \"merges\".");
+    size_t rank = 0;
+    for (const json &merge : *merges) {
+      // Old files have "left right", new ones ["left", "right"].
+      if (merge.is_string()) {
+        const auto &text = merge.get_ref<const std::string &>();
+        auto [left, right] = splitMerge(rank, text);
+        spec.merges.push_back(pieces.resolve(rank, left, right));
+      } else if (merge.is_array() && merge.size() == 2 && merge[0].is_string() &&
+                 merge[1].is_string()) {
+        spec.merges.push_back(pieces.resolve(rank, merge[0].get_ref<const std::string &>(),
+                                             merge[1].get_ref<const std::string &>()));
+      } else {
+        throw InputError("Merge " + std::to_string(rank) +
+                         " is neither a string nor a pair of strings.");
+      }
+      ++rank;
+    }
+    if (auto unknown = model.find("unk_token"); unknown != model.end() && unknown->is_string()) {
+      spec.bpeUnknownId = findToken(unknown->get<std::string>());
+      spec.unkId = spec.bpeUnknownId;
+    }
+  }
+
+  /// Byte fallback spells a byte without a piece as "<0x41>". Where all bytes
+  /// have pieces it never comes to that.
+  void readByteFallback(const json &model) {
+    auto it = model.find("byte_fallback");
+    if (it == model.end() || !it->is_boolean() || !it->get<bool>())
+      return;
+    PieceIndex pieces(spec);
+    for (unsigned byte = 0; byte < 256; ++byte)
+      if (pieces.find(byteSpelling(static_cast<uint8_t>(byte))) < 0)
+        throw InputError("Its model has byte_fallback and no piece for byte " +
+                         std::to_string(byte) + ", which is not supported.");
+  }
+
+  std::optional<int32_t> findToken(const std::string &text) const {
+    for (const AddedToken &token : spec.addedTokens)
+      if (token.content == text)
+        return token.id;
+    for (size_t id = 0; id < spec.tokens.size(); ++id)
+      if (spec.tokens[id].type != TokenType::Unused && spec.tokens[id].text == text)
+        return static_cast<int32_t>(id);
+    return std::nullopt;
+  }
+
+  /// A token named in a configuration: a string, or an object with it.
+  std::optional<int32_t> namedToken(const char *key) const {
+    for (const json *source : {&config, &specialMap}) {
+      auto it = source->find(key);
+      if (it == source->end())
+        continue;
+      if (it->is_object() && it->contains("content"))
+        it = it->find("content");
+      if (it->is_string())
+        return findToken(it->get<std::string>());
+    }
+    return std::nullopt;
+  }
+
+  /// One id or a list of them.
+  std::vector<int32_t> generationIds(const char *key) const {
+    std::vector<int32_t> ids;
+    auto it = generation.find(key);
+    if (it == generation.end() || it->is_null())
+      return ids;
+    for (const json &id : it->is_array() ? *it : json::array({*it}))
+      ids.push_back(checkedId(id, std::string(key) + " in generation_config.json"));
+    return ids;
+  }
+
+  void readSpecialIds() {
+    spec.bosId = namedToken("bos_token");
+    spec.eosId = namedToken("eos_token");
+    spec.padId = namedToken("pad_token");
+    if (auto unknown = namedToken("unk_token"))
+      spec.unkId = unknown;
+    std::vector<int32_t> eos = generationIds("eos_token_id");
+    if (!spec.bosId)
+      if (std::vector<int32_t> bos = generationIds("bos_token_id"); !bos.empty())
+        spec.bosId = bos.front();
+    if (!spec.eosId && !eos.empty())
+      spec.eosId = eos.front();
+    if (spec.eosId)
+      addEndOfGeneration(spec, *spec.eosId);
+    for (int32_t id : eos)
+      addEndOfGeneration(spec, id);
+  }
+
+  /// Some classes of transformers replace the post-processor of the file by
+  /// their own, made from two flags of the configuration.
+  void applyTokenizerClass() {
+    std::string name = config.value("tokenizer_class", "");
+    bool replaces = name.starts_with("LlamaTokenizer") || name.starts_with("CodeLlamaTokenizer") ||
+                    name.starts_with("GemmaTokenizer") || name.starts_with("CohereTokenizer");
+    if (!replaces)
+      return;
+    auto flag = [&](const char *key, bool fallback) {
+      auto it = config.find(key);
+      return it != config.end() && it->is_boolean() ? it->get<bool>() : fallback;
+    };
+    spec.prefixIds.clear();
+    spec.suffixIds.clear();
+    if (flag("add_bos_token", true) && spec.bosId)
+      spec.prefixIds = {*spec.bosId};
+    if (flag("add_eos_token", false) && spec.eosId)
+      spec.suffixIds = {*spec.eosId};
+  }
+
+  void readChatTemplate() {
+    if (fs::exists(dir / "chat_template.jinja")) {
+      spec.chatTemplate = readFile(dir / "chat_template.jinja");
+      return;
+    }
+    auto it = config.find("chat_template");
+    if (it == config.end())
+      return;
+    if (it->is_string())
+      spec.chatTemplate = it->get<std::string>();
+    // Several templates, by name.
+    if (it->is_array())
+      for (const json &entry : *it)
+        if (entry.is_object() && entry.value("name", "") == "default")
+          spec.chatTemplate = entry.value("template", "");
+  }
+
+  fs::path dir;
+  json file, config, specialMap, generation;
+  TokenizerSpec spec;
+};
+
+} // namespace
+
+TokenizerSpec specFromHuggingFace(const fs::path &dir) {
+  try {
+    return FolderReader(dir).read();
+  } catch (const json::exception &error) {
+    throw InputError("The tokenizer in " + dir.string() + " cannot be read: " + error.what());
+  } catch (const InputError &error) {
+    throw InputError("The tokenizer in " + dir.string() + " cannot be used: " + error.what());
+  }
+}
+
+} // namespace llmc::rt
