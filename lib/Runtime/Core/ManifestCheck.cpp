@@ -1,0 +1,323 @@
+//===- ManifestCheck.cpp - what a manifest may not say --------------------===//
+//
+// References, files, arenas, slices, weights, states, kernels and ranks. Steps
+// are the subject of ManifestSteps.cpp.
+//
+//===----------------------------------------------------------------------===//
+
+#include "ManifestChecker.h"
+
+#include <algorithm>
+#include <cctype>
+#include <numeric>
+#include <set>
+
+namespace llmc::rt {
+
+using detail::Checker;
+using detail::place;
+
+namespace detail {
+
+/// The list's names, each once.
+template <typename T>
+static std::unordered_map<std::string, int32_t> indexNames(const Checker &checker, const char *list,
+                                                           const std::vector<T> &items) {
+  if (items.size() > largestList)
+    checker.fail(list, "holds " + std::to_string(items.size()) + " entries, more than " +
+                           std::to_string(largestList));
+  std::unordered_map<std::string, int32_t> names;
+  for (size_t i = 0; i < items.size(); ++i) {
+    if (items[i].name.empty())
+      checker.fail(place(list, i) + ".name", "is empty");
+    if (!names.emplace(items[i].name, int32_t(i)).second)
+      checker.fail(place(list, i) + ".name", "'" + items[i].name + "' stands twice");
+  }
+  return names;
+}
+
+int32_t Checker::lookup(const Names &names, const std::string &name, const std::string &path,
+                        const char *what) const {
+  auto found = names.find(name);
+  if (found == names.end())
+    fail(path, std::string("no ") + what + " is called '" + name + "'");
+  return found->second;
+}
+
+void Checker::aligned(int64_t value, const std::string &path) const {
+  if (value % manifestAlignment)
+    fail(path, "is " + std::to_string(value) + ", not a multiple of " +
+                   std::to_string(manifestAlignment));
+}
+
+static std::string pathProblem(const std::string &path) {
+  if (path.empty())
+    return "is empty";
+  if (path.front() == '/' || path.find('\\') != std::string::npos)
+    return "'" + path + "' is not a relative path";
+  for (size_t begin = 0; begin <= path.size();) {
+    size_t end = std::min(path.find('/', begin), path.size());
+    std::string part = path.substr(begin, end - begin);
+    if (part.empty() || part == "." || part == "..")
+      return "'" + path + "' does not stay inside the artifact's folder in plain words";
+    begin = end + 1;
+  }
+  return "";
+}
+
+void Checker::checkFiles() {
+  std::set<std::string> seen;
+  for (size_t i = 0; i < manifest.files.size(); ++i) {
+    const FileEntry &file = manifest.files[i];
+    std::string path = place("files", i);
+    if (std::string problem = pathProblem(file.path); !problem.empty())
+      fail(path + ".path", problem);
+    if (!seen.insert(file.path).second)
+      fail(path + ".path", "'" + file.path + "' stands twice");
+    bool hex = file.sha256.size() == 64 && std::all_of(file.sha256.begin(), file.sha256.end(), [](char c) {
+                 return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f');
+               });
+    if (!hex)
+      fail(path + ".sha256", "is not 64 lower-case hexadecimal digits");
+  }
+  auto listed = [&](const std::string &file, const std::string &path) {
+    if (!manifest.findFile(file))
+      fail(path, "'" + file + "' is not in the list of files");
+  };
+  if (!manifest.tokenizerFile.empty())
+    listed(manifest.tokenizerFile, "tokenizer.file");
+  bool host = false;
+  for (size_t i = 0; i < manifest.kernels.size(); ++i) {
+    if (manifest.kernels[i].device)
+      listed(manifest.kernels[i].device->file, place("kernels", i) + ".device.file");
+    else
+      host = true;
+  }
+  if (host)
+    listed("kernels.so", "kernels");
+}
+
+void Checker::checkArenas() {
+  arenas = indexNames(*this, "arenas", manifest.arenas);
+  bool workspace = false;
+  for (size_t i = 0; i < manifest.arenas.size(); ++i) {
+    const Arena &arena = manifest.arenas[i];
+    std::string path = place("arenas", i);
+    bool weights = arena.kind == ArenaKind::Weights;
+    if (!weights && (!arena.file.empty() || !arena.rankFiles.empty()))
+      fail(path + ".file", "only an arena of kind weights is a file");
+    if (arena.kind == ArenaKind::Workspace && std::exchange(workspace, true))
+      fail(path + ".kind", "a second workspace; one is cut into a part for each thread");
+    if (!weights)
+      continue;
+    const Size &size = arena.size;
+    if (size.tokens || size.outputs || size.sequences || size.blocks || size.threads)
+      fail(path + ".size", "an arena of weights has a constant size");
+    if (!arena.file.empty() && !arena.rankFiles.empty())
+      fail(path + ".rank_files", "stands beside file; one of them is enough");
+    if (!arena.file.empty() && manifest.ranks.count > 1)
+      fail(path + ".file", "with several ranks each has its own file: rank_files");
+    if (!arena.rankFiles.empty() && int64_t(arena.rankFiles.size()) != manifest.ranks.count)
+      fail(path + ".rank_files", "names " + std::to_string(arena.rankFiles.size()) +
+                                     " files for " + std::to_string(manifest.ranks.count) +
+                                     " ranks");
+    std::vector<std::string> files = arena.rankFiles;
+    if (!arena.file.empty())
+      files.push_back(arena.file);
+    for (const std::string &name : files) {
+      const FileEntry *file = manifest.findFile(name);
+      if (!file)
+        fail(path + ".file", "'" + name + "' is not in the list of files");
+      if (file->bytes != size.constant)
+        fail(path + ".size", "is " + std::to_string(size.constant) + " bytes, the file '" + name +
+                                 "' has " + std::to_string(file->bytes));
+    }
+  }
+}
+
+void Checker::checkSlices() {
+  slices = indexNames(*this, "slices", manifest.slices);
+  for (size_t i = 0; i < manifest.slices.size(); ++i) {
+    Slice &slice = manifest.slices[i];
+    std::string path = place("slices", i);
+    slice.arenaIndex = lookup(arenas, slice.arena, path + ".arena", "arena");
+    ArenaKind kind = manifest.arenas[size_t(slice.arenaIndex)].kind;
+    if (kind != ArenaKind::Activations && kind != ArenaKind::Communication)
+      fail(path + ".arena", "'" + slice.arena + "' holds " + arenaKindName(kind) +
+                                "; slices lie in activations or communication");
+    aligned(slice.offset, path + ".offset");
+  }
+}
+
+/// Bytes that kernels read of one member; 0 where the storage is not known.
+static int64_t leastBytes(const Weight &weight) {
+  static const std::unordered_map<std::string, std::pair<int64_t, int64_t>> records = {
+      {"f32", {64, 1}},    {"f16", {32, 1}},    {"bf16", {32, 1}},
+      {"q8_0", {544, 32}}, {"q4_0", {288, 32}}, {"q4_1", {320, 32}}};
+  auto found = records.find(weight.storage);
+  if (found == records.end())
+    return 0;
+  auto [bytes, group] = found->second;
+  int64_t product;
+  if (weight.layoutKind == "rows") {
+    if (group != 1)
+      return 0;
+    bool large = __builtin_mul_overflow(weight.rows, weight.cols, &product) ||
+                 __builtin_mul_overflow(product, bytes / 16, &product);
+    return large ? INT64_MAX : product;
+  }
+  int64_t panels = (weight.rows + 15) / 16;
+  int64_t padded = (panels + weight.layoutTile - 1) / weight.layoutTile * weight.layoutTile;
+  int64_t groups = (weight.cols + group - 1) / group;
+  bool large = __builtin_mul_overflow(padded, groups, &product) ||
+               __builtin_mul_overflow(product, bytes, &product);
+  return large ? INT64_MAX : product;
+}
+
+void Checker::checkLayers(const LayerSet &layers, const std::string &path) const {
+  if (!layers.empty() && layers.ranges.back().second > manifest.model.layers)
+    fail(path, "goes to layer " + std::to_string(layers.ranges.back().second - 1) +
+                   ", the model has " + std::to_string(manifest.model.layers));
+}
+
+void Checker::checkWeights() {
+  weights = indexNames(*this, "weights", manifest.weights);
+  for (size_t i = 0; i < manifest.weights.size(); ++i) {
+    Weight &weight = manifest.weights[i];
+    std::string path = place("weights", i);
+    weight.arenaIndex = lookup(arenas, weight.arena, path + ".arena", "arena");
+    const Arena &arena = manifest.arenas[size_t(weight.arenaIndex)];
+    if (arena.kind != ArenaKind::Weights)
+      fail(path + ".arena", "'" + weight.arena + "' holds " + arenaKindName(arena.kind));
+    checkLayers(weight.layers, path + ".layers");
+    aligned(weight.base, path + ".base");
+    aligned(weight.stride, path + ".stride");
+    aligned(weight.bytes, path + ".bytes");
+    int64_t members = weight.members(), end;
+    if (members > 1 && weight.stride < weight.bytes)
+      fail(path + ".stride", "is " + std::to_string(weight.stride) + ", less than the " +
+                                 std::to_string(weight.bytes) + " bytes of a member");
+    if (__builtin_mul_overflow(members - 1, weight.stride, &end) ||
+        __builtin_add_overflow(end, weight.base + weight.bytes, &end) || end > arena.size.constant)
+      fail(path + ".base", "the members reach past the " + std::to_string(arena.size.constant) +
+                               " bytes of the arena '" + arena.name + "'");
+    if (int64_t least = leastBytes(weight); weight.bytes < least)
+      fail(path + ".bytes", "is " + std::to_string(weight.bytes) + ", the layout of " +
+                                std::to_string(weight.rows) + " x " + std::to_string(weight.cols) +
+                                " in " + weight.storage + " takes " + std::to_string(least));
+    if (weight.sources.empty())
+      fail(path + ".sources", "is empty: nothing says where the weight comes from");
+    int64_t rows = 0, paddedRows = 0;
+    for (const WeightSource &source : weight.sources) {
+      int64_t step = std::max<int64_t>(weight.interleave, 1);
+      rows += source.rows;
+      paddedRows += (source.rows + step - 1) / step * step;
+    }
+    if (rows != weight.rows && paddedRows != weight.rows)
+      fail(path + ".sources", "give " + std::to_string(rows) + " rows, the weight has " +
+                                  std::to_string(weight.rows));
+  }
+}
+
+void Checker::checkStates() {
+  states = indexNames(*this, "states", manifest.states);
+  for (size_t i = 0; i < manifest.states.size(); ++i) {
+    State &state = manifest.states[i];
+    std::string path = place("states", i);
+    state.arenaIndex = lookup(arenas, state.arena, path + ".arena", "arena");
+    ArenaKind kind = manifest.arenas[size_t(state.arenaIndex)].kind;
+    if (kind != ArenaKind::State)
+      fail(path + ".arena", "'" + state.arena + "' holds " + arenaKindName(kind));
+    if (state.layers.empty())
+      fail(path + ".layers", "is empty");
+    checkLayers(state.layers, path + ".layers");
+    aligned(state.bytesPerBlock, path + ".bytes_per_block");
+    int64_t least;
+    if (__builtin_mul_overflow(state.heads, state.keyWidth + state.valueWidth, &least) ||
+        __builtin_mul_overflow(least, manifest.limits.blockTokens * elementBytes(state.element),
+                               &least) ||
+        state.bytesPerBlock < least)
+      fail(path + ".bytes_per_block", "is " + std::to_string(state.bytesPerBlock) + ", less than " +
+                                          "heads x (key_width + value_width) x block_tokens "
+                                          "elements take");
+  }
+}
+
+static bool isSymbol(const std::string &text) {
+  return std::all_of(text.begin(), text.end(), [](unsigned char c) {
+    return std::isalnum(c) || c == '_' || c == '.' || c == '$';
+  });
+}
+
+void Checker::checkKernels() {
+  kernels = indexNames(*this, "kernels", manifest.kernels);
+  indexNames(*this, "variants", manifest.variants);
+  int64_t scratch = 0;
+  bool host = false;
+  for (size_t i = 0; i < manifest.kernels.size(); ++i) {
+    const Kernel &kernel = manifest.kernels[i];
+    std::string path = place("kernels", i);
+    if (kernel.symbol.empty() || !isSymbol(kernel.symbol))
+      fail(path + ".symbol", "'" + kernel.symbol + "' is no symbol");
+    if (kernel.device) {
+      size_t grid = kernel.device->grid.size(), block = kernel.device->block.size();
+      if (!grid || grid > 3 || !block || block > 3)
+        fail(path + ".device", "grid and block have one to three members");
+      continue;
+    }
+    host = true;
+    scratch = std::max(scratch, kernel.scratch);
+  }
+  for (size_t i = 0; i < manifest.variants.size(); ++i)
+    if (!isSymbol(manifest.variants[i].suffix))
+      fail(place("variants", i) + ".suffix", "cannot be part of a symbol");
+  if (host && manifest.variants.empty())
+    fail("variants", "is empty: no kernel has a symbol");
+  if (scratch > 0 && std::none_of(manifest.arenas.begin(), manifest.arenas.end(), [](auto &arena) {
+        return arena.kind == ArenaKind::Workspace;
+      }))
+    fail("kernels", "a kernel needs " + std::to_string(scratch) +
+                        " bytes of scratch, no arena is a workspace");
+}
+
+void Checker::checkRanks() {
+  const Ranks &ranks = manifest.ranks;
+  if (ranks.count > 4096)
+    fail("ranks.count", "is " + std::to_string(ranks.count) + ", more than 4096");
+  groups = indexNames(*this, "ranks.groups", ranks.groups);
+  for (size_t i = 0; i < ranks.groups.size(); ++i) {
+    const std::vector<int64_t> &members = ranks.groups[i].ranks;
+    if (members.empty() || !std::is_sorted(members.begin(), members.end(), std::less_equal<>()) ||
+        members.back() >= ranks.count)
+      fail(place("ranks.groups", i) + ".ranks",
+           "is not an ascending list of ranks below " + std::to_string(ranks.count));
+  }
+}
+
+} // namespace detail
+
+void checkManifest(Manifest &manifest, std::string_view name) {
+  Checker checker(manifest, name);
+  const Limits &limits = manifest.limits;
+  if (limits.maxOutputs > limits.maxTokens)
+    checker.fail("limits.max_outputs", "is more than max_tokens");
+  for (auto [value, path] : {std::pair(limits.maxTokens, "limits.max_tokens"),
+                             std::pair(limits.maxSequences, "limits.max_sequences"),
+                             std::pair(limits.maxContext, "limits.max_context"),
+                             std::pair(limits.blockTokens, "limits.block_tokens"),
+                             std::pair(limits.blocks, "limits.blocks"),
+                             std::pair(manifest.model.vocabSize, "model.vocab_size")})
+    if (value > INT32_MAX)
+      checker.fail(path, "is " + std::to_string(value) + ", kernels count in 32 bits");
+  checker.checkFiles();
+  checker.checkRanks();
+  checker.checkArenas();
+  checker.checkSlices();
+  checker.checkWeights();
+  checker.checkStates();
+  checker.checkKernels();
+  checker.checkEntries();
+  checkExtents(manifest, manifest.largest(limits.blocks, 1), name);
+}
+
+} // namespace llmc::rt

@@ -1,0 +1,303 @@
+//===- ManifestSteps.cpp - checks of entries, steps and extents -----------===//
+
+#include "ManifestChecker.h"
+
+#include <algorithm>
+
+namespace llmc::rt {
+
+using detail::failAt;
+using detail::place;
+
+namespace detail {
+
+static constexpr int64_t mostCommands = int64_t(1) << 20;
+static constexpr size_t mostOperands = 256;
+
+/// A step may only touch a slice while it is live, and may only read what a
+/// step before it wrote. In a repeat, what is read before it is written came
+/// from before the repeat or from the iteration before, so it must stay alive
+/// over the whole body.
+void Checker::useSlice(int32_t index, Use use, const std::string &path, const Loop *loop) {
+  const Slice &slice = manifest.slices[size_t(index)];
+  auto span = [](int64_t first, int64_t last) {
+    return "[" + std::to_string(first) + ", " + std::to_string(last) + "]";
+  };
+  if (number < slice.liveFirst || number > slice.liveLast)
+    fail(path, "step " + std::to_string(number) + " uses the slice '" + slice.name +
+                   "', which is live in " + span(slice.liveFirst, slice.liveLast));
+  if (use.read && !written[size_t(index)])
+    fail(path, "reads the slice '" + slice.name + "' before anything wrote it");
+  if (loop && use.read && !touchedInLoop[size_t(index)] &&
+      (slice.liveFirst > loop->first || slice.liveLast < loop->last))
+    fail(path, "reads the slice '" + slice.name +
+                   "' from before the iteration, so it must be live in the whole repeat " +
+                   span(loop->first, loop->last) + ", not only in " +
+                   span(slice.liveFirst, slice.liveLast));
+  touchedInLoop[size_t(index)] = true;
+  if (use.write)
+    written[size_t(index)] = true;
+}
+
+void Checker::checkOperand(Operand &operand, const std::string &path, const Loop *loop) {
+  if (operand.layer && !loop)
+    fail(path + ".layer", "is only legal inside a repeat");
+  if (operand.kind == OperandKind::Slice) {
+    if (operand.layer)
+      fail(path + ".layer", "a slice has no layers");
+    operand.index = lookup(slices, operand.name, path + ".slice", "slice");
+    useSlice(operand.index, {operand.access != Access::Write, operand.access != Access::Read},
+             path + ".slice", loop);
+    return;
+  }
+  bool weight = operand.kind == OperandKind::Weights;
+  operand.index = weight ? lookup(weights, operand.name, path + ".weights", "weight")
+                         : lookup(states, operand.name, path + ".state", "state");
+  if (weight && operand.access != Access::Read)
+    fail(path + ".access", "'" + operand.name + "' is a weight, and weights are only read");
+  const LayerSet &layers = weight ? manifest.weights[size_t(operand.index)].layers
+                                  : manifest.states[size_t(operand.index)].layers;
+  if (layers.empty() == operand.layer.has_value())
+    fail(path + ".layer", layers.empty() ? "'" + operand.name + "' has no layers"
+                                         : "is missing: '" + operand.name + "' has layers");
+  if (!operand.layer)
+    return;
+  for (int64_t i = 0; i < loop->repeat->repeats; ++i) {
+    int64_t layer = loop->repeat->from + i * loop->repeat->period + *operand.layer;
+    if (!layers.member(layer))
+      fail(path + ".layer",
+           "iteration " + std::to_string(i) + " uses '" + operand.name + "' of layer " +
+               std::to_string(layer) + ", which it does not have");
+  }
+}
+
+void Checker::checkLaunch(Step &step, const std::string &path, const Loop *loop) {
+  step.kernelIndex = lookup(kernels, step.kernel, path + ".launch.kernel", "kernel");
+  if (step.operands.size() > mostOperands)
+    fail(path + ".launch.operands", "are more than " + std::to_string(mostOperands));
+  // Reads happen before writes of the same launch, whatever the operand order.
+  for (int pass = 0; pass < 2; ++pass)
+    for (size_t i = 0; i < step.operands.size(); ++i)
+      if ((step.operands[i].access == Access::Write) == (pass == 1))
+        checkOperand(step.operands[i], place(path + ".launch.operands", i), loop);
+  Extent largest = manifest.largest(manifest.limits.blocks, 1);
+  std::optional<int64_t> items = step.items.evaluate(largest);
+  if (!items || *items > largestInteger)
+    fail(path + ".launch.items", "is more than 2^53 for the largest step");
+}
+
+void Checker::checkStep(Step &step, const std::string &path, const Loop *loop) {
+  commands += loop ? loop->repeat->repeats : 1;
+  if (commands > mostCommands)
+    fail(path, "the entry has more than " + std::to_string(mostCommands) + " unrolled steps");
+  switch (step.kind) {
+  case StepKind::Launch:
+    checkLaunch(step, path, loop);
+    break;
+  case StepKind::Observe:
+    if (step.layer && !loop)
+      fail(path + ".observe.layer", "is only legal inside a repeat");
+    if (!step.layer && step.name.find("{i") != std::string::npos)
+      fail(path + ".observe.name", "speaks of a layer, and no layer is given");
+    step.sliceIndex = lookup(slices, step.slice, path + ".observe.slice", "slice");
+    useSlice(step.sliceIndex, {true, false}, path + ".observe.slice", loop);
+    break;
+  case StepKind::Collective:
+    step.sliceIndex = lookup(slices, step.slice, path + ".collective.slice", "slice");
+    step.groupIndex = lookup(groups, step.group, path + ".collective.group", "group of ranks");
+    if (step.element != Element::F32)
+      fail(path + ".collective.element", "all_reduce adds f32 elements only");
+    useSlice(step.sliceIndex, {true, true}, path + ".collective.slice", loop);
+    break;
+  case StepKind::Repeat:
+    break;
+  }
+  ++number;
+}
+
+void Checker::checkEntries() {
+  if (manifest.entries.empty())
+    fail("entries", "is empty");
+  for (size_t e = 0; e < manifest.entries.size(); ++e) {
+    Entry &entry = manifest.entries[e];
+    std::string path = place("entries", e);
+    if (entry.name.empty() ||
+        std::count_if(manifest.entries.begin(), manifest.entries.end(),
+                      [&](const Entry &other) { return other.name == entry.name; }) != 1)
+      fail(path + ".name", "'" + entry.name + "' is empty or stands twice");
+    if (entry.steps.empty())
+      fail(path + ".steps", "is empty");
+    written.assign(manifest.slices.size(), false);
+    touchedInLoop.assign(manifest.slices.size(), false);
+    for (size_t s = 0; s < entry.steps.size(); ++s) {
+      Step &step = entry.steps[s];
+      std::string stepPath = place(path + ".steps", s);
+      if (step.kind != StepKind::Repeat) {
+        checkStep(step, stepPath, nullptr);
+        continue;
+      }
+      int64_t end;
+      if (__builtin_mul_overflow(step.repeats, step.period, &end) ||
+          __builtin_add_overflow(end, step.from, &end) || end > manifest.model.layers)
+        fail(stepPath + ".repeat", "goes past the " + std::to_string(manifest.model.layers) +
+                                       " layers of the model");
+      Loop loop{&step, number, number + int64_t(step.steps.size()) - 1};
+      touchedInLoop.assign(manifest.slices.size(), false);
+      for (size_t i = 0; i < step.steps.size(); ++i)
+        checkStep(step.steps[i], place(stepPath + ".repeat.steps", i), &loop);
+    }
+    // An output is read when the last step is done.
+    int64_t last = number - 1;
+    for (size_t i = 0; i < entry.outputs.size(); ++i) {
+      Output &output = entry.outputs[i];
+      std::string outPath = place(path + ".outputs", i);
+      output.sliceIndex = lookup(slices, output.slice, outPath + ".slice", "slice");
+      if (!written[size_t(output.sliceIndex)] ||
+          manifest.slices[size_t(output.sliceIndex)].liveLast < last)
+        fail(outPath + ".slice", "'" + output.slice + "' is not written, or not live in the last "
+                                                      "step " +
+                                     std::to_string(last));
+    }
+  }
+  for (size_t i = 0; i < manifest.slices.size(); ++i)
+    if (manifest.slices[i].liveLast >= number)
+      fail(place("slices", i) + ".live", "goes to step " +
+                                             std::to_string(manifest.slices[i].liveLast) +
+                                             ", there are " + std::to_string(number));
+}
+
+} // namespace detail
+
+namespace {
+
+class ExtentChecker {
+public:
+  ExtentChecker(const Manifest &manifest, const Extent &largest, std::string_view file)
+      : manifest(manifest), largest(largest), file(file) {}
+
+  void run() {
+    for (size_t i = 0; i < manifest.arenas.size(); ++i)
+      arenaBytes.push_back(value(manifest.arenas[i].size, place("arenas", i) + ".size"));
+    checkWorkspace();
+    checkStates();
+    checkSlices();
+    for (size_t e = 0; e < manifest.entries.size(); ++e) {
+      std::string path = place("entries", e);
+      for (size_t i = 0; i < manifest.entries[e].outputs.size(); ++i) {
+        const Output &output = manifest.entries[e].outputs[i];
+        checkRows(output.sliceIndex, output.rows, output.width, elementBytes(output.element),
+                  place(path + ".outputs", i));
+      }
+      checkSteps(manifest.entries[e].steps, path + ".steps");
+    }
+  }
+
+private:
+  int64_t value(const Size &size, const std::string &path) {
+    std::optional<int64_t> bytes = size.evaluate(largest);
+    if (!bytes || *bytes > detail::largestInteger)
+      failAt(file, path, "is more than 2^53 bytes for the largest step");
+    return *bytes;
+  }
+
+  void checkWorkspace() {
+    for (size_t i = 0; i < manifest.arenas.size(); ++i) {
+      if (manifest.arenas[i].kind != ArenaKind::Workspace)
+        continue;
+      int64_t part = arenaBytes[i] / largest.threads / manifestAlignment * manifestAlignment;
+      for (const Kernel &kernel : manifest.kernels)
+        if (!kernel.device && kernel.scratch > part)
+          failAt(file, place("arenas", i) + ".size",
+                 "leaves a thread " + std::to_string(part) + " bytes, the kernel '" + kernel.name +
+                     "' needs " + std::to_string(kernel.scratch));
+    }
+  }
+
+  void checkStates() {
+    std::vector<int64_t> used(manifest.arenas.size(), 0);
+    for (size_t i = 0; i < manifest.states.size(); ++i) {
+      const State &state = manifest.states[i];
+      int64_t bytes;
+      int64_t &sum = used[size_t(state.arenaIndex)];
+      if (__builtin_mul_overflow(state.layers.count(), state.bytesPerBlock, &bytes) ||
+          __builtin_mul_overflow(bytes, largest.blocks, &bytes) ||
+          __builtin_add_overflow(sum, bytes, &sum) || sum > arenaBytes[size_t(state.arenaIndex)])
+        failAt(file, place("states", i),
+               "does not fit in the " + std::to_string(arenaBytes[size_t(state.arenaIndex)]) +
+                   " bytes of the arena '" + state.arena + "' with " +
+                   std::to_string(largest.blocks) + " blocks");
+    }
+  }
+
+  void checkSlices() {
+    struct Placed {
+      int64_t begin, end;
+      size_t index;
+    };
+    std::vector<std::vector<Placed>> placed(manifest.arenas.size());
+    for (size_t i = 0; i < manifest.slices.size(); ++i) {
+      const Slice &slice = manifest.slices[i];
+      int64_t bytes = value(slice.size, place("slices", i) + ".size");
+      sliceBytes.push_back(bytes);
+      int64_t arena = arenaBytes[size_t(slice.arenaIndex)];
+      if (slice.offset > arena || bytes > arena - slice.offset)
+        failAt(file, place("slices", i),
+               "'" + slice.name + "' reaches to byte " + std::to_string(slice.offset + bytes) +
+                   " of the arena '" + slice.arena + "', which has " + std::to_string(arena));
+      if (bytes)
+        placed[size_t(slice.arenaIndex)].push_back({slice.offset, slice.offset + bytes, i});
+    }
+    for (std::vector<Placed> &list : placed) {
+      std::sort(list.begin(), list.end(),
+                [](const Placed &a, const Placed &b) { return a.begin < b.begin; });
+      for (size_t i = 0; i < list.size(); ++i)
+        for (size_t j = i + 1; j < list.size() && list[j].begin < list[i].end; ++j) {
+          const Slice &a = manifest.slices[list[i].index], &b = manifest.slices[list[j].index];
+          if (a.liveFirst <= b.liveLast && b.liveFirst <= a.liveLast)
+            failAt(file, place("slices", list[j].index),
+                   "'" + b.name + "' overlaps '" + a.name + "' in the arena '" + a.arena +
+                       "', and both are live in step " +
+                       std::to_string(std::max(a.liveFirst, b.liveFirst)));
+        }
+    }
+  }
+
+  void checkRows(int32_t slice, Axis rows, int64_t width, int64_t bytes, const std::string &path) {
+    int64_t size;
+    if (__builtin_mul_overflow(axisValue(rows, largest), width, &size) ||
+        __builtin_mul_overflow(size, bytes, &size) || size > sliceBytes[size_t(slice)])
+      failAt(file, path, std::string("rows '") + axisName(rows) + "' of width " +
+                             std::to_string(width) + " do not fit in the " +
+                             std::to_string(sliceBytes[size_t(slice)]) + " bytes of the slice '" +
+                             manifest.slices[size_t(slice)].name + "'");
+  }
+
+  void checkSteps(const std::vector<Step> &steps, const std::string &list) {
+    for (size_t i = 0; i < steps.size(); ++i) {
+      const Step &step = steps[i];
+      std::string path = place(list, i);
+      if (step.kind == StepKind::Observe)
+        checkRows(step.sliceIndex, step.rows, step.width, 4, path + ".observe");
+      if (step.kind == StepKind::Collective &&
+          value(step.count, path + ".collective.count") >
+              sliceBytes[size_t(step.sliceIndex)] / elementBytes(step.element))
+        failAt(file, path + ".collective.count", "is more than the slice '" + step.slice +
+                                                     "' holds");
+      if (step.kind == StepKind::Repeat)
+        checkSteps(step.steps, path + ".repeat.steps");
+    }
+  }
+
+  const Manifest &manifest;
+  Extent largest;
+  std::string_view file;
+  std::vector<int64_t> arenaBytes, sliceBytes;
+};
+
+} // namespace
+
+void checkExtents(const Manifest &manifest, const Extent &largest, std::string_view name) {
+  ExtentChecker(manifest, largest, name).run();
+}
+
+} // namespace llmc::rt
