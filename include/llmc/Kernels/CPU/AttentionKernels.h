@@ -1,0 +1,127 @@
+//===- AttentionKernels.h - paged attention and what comes before -*- C++ -*-===//
+//
+// Two generators over a paged state (layout: docs/Manifest.md).
+//
+// The *prologue* works on the rows of q, k and v of each token: a norm per head,
+// rotary positions, and the append of k and v to the state; every part optional.
+//
+//   norm      as rms_norm of RowKernels.h, over one head
+//   rotary    angle = f32(position) * inv_freq[i]; c = cos(angle) * magnitude,
+//             s = sin(angle) * magnitude; for each pair (x, y):
+//             x' = (x * c) - (y * s), y' = (y * c) + (x * s)
+//
+// *Paged attention* computes, for query row t at position p and each head, an
+// online softmax over the state's blocks of positions in ascending order. From
+// m = -max_f32 (the sink's logit where there are sinks), l = 0 (1) and a = 0, for
+// each block that holds a visible position:
+//
+//   s[j] = fma chain over channels ascending from 0 of q[d] * k[d][j];
+//   s[j] = s[j] * scale; softcap: s[j] = cap * tanh(s[j] / cap);
+//   n = max(m, max s); f = exp(m - n); m = n; w[j] = exp(s[j] - m);
+//   l = fma(l, f, sum w); a = a * f; a = fma(w[j], v[j], a) for j ascending
+//
+// over the visible j only: those up to p and, with a window W, after p - W; what
+// invisible slots hold is never used. Lastly out = a / l. The sum of w adds the
+// 16 lane halves of the block, then the lanes as RowKernels.h has it. A row has the
+// same bits in whatever batch, split of items and group it is computed.
+//
+//===----------------------------------------------------------------------===//
+#ifndef LLMC_KERNELS_CPU_ATTENTIONKERNELS_H
+#define LLMC_KERNELS_CPU_ATTENTIONKERNELS_H
+
+#include "llmc/Kernels/CPU/RowKernels.h"
+#include <optional>
+
+namespace llmc::kernels {
+
+/// One layer's paged state; its operand is the address of block 0.
+struct PagedState {
+  int64_t heads = 0;
+  int64_t keyWidth = 0;
+  int64_t valueWidth = 0;
+  /// Positions of a block, a multiple of 16.
+  int64_t blockTokens = 32;
+
+  int64_t headBytes() const { return (keyWidth + valueWidth) * blockTokens * 4; }
+  int64_t blockBytes() const { return heads * headBytes(); }
+  /// Of the values within the bytes of a head.
+  int64_t valueOffset() const { return keyWidth * blockTokens * 4; }
+};
+
+/// The heads of q, k or v: head h of token t starts at t*stride + offset + h*width
+/// elements of operand `operand`; f32.
+struct HeadRows {
+  unsigned operand = 0;
+  int64_t stride = 0;
+  int64_t offset = 0;
+};
+
+struct HeadNorm {
+  unsigned scale = 0; ///< Operand: the scale of a head.
+  RowElement element = RowElement::F32;
+  float eps = 0;
+  float offset = 0;
+};
+
+enum class RotaryPairs : uint8_t {
+  Halves,      ///< (i, i + width/2)
+  Interleaved, ///< (2i, 2i + 1)
+};
+
+struct Rotary {
+  unsigned invFreq = 0;  ///< Operand: f32[width / 2].
+  int64_t width = 0;     ///< Channels that turn; even. The others pass through.
+  int64_t first = 0;     ///< The first of them.
+  RotaryPairs pairs = RotaryPairs::Halves;
+  float magnitude = 1;
+};
+
+/// Operands are where the parts say. Items: tokens.
+struct PrologueSpec {
+  int64_t heads = 0; ///< Of q.
+  /// Heads and widths of k and v, and q's width.
+  PagedState state;
+  std::optional<HeadRows> q, k, v;
+  /// Where q and k go; in place where absent, except that k is only appended where
+  /// there is an append. Either the same addresses as the source or disjoint.
+  std::optional<HeadRows> qOut, kOut;
+  std::optional<HeadNorm> qNorm, kNorm;
+  std::optional<Rotary> rotary;
+  /// Turn first, norm then.
+  bool normAfterRotary = false;
+  /// Operand: the state that k and v are appended to.
+  std::optional<unsigned> append;
+};
+
+std::string prologueKernelName(const PrologueSpec &spec);
+int64_t prologueKernelScratch(const PrologueSpec &spec);
+int64_t prologueKernelItems(const PrologueSpec &spec, const llmc_batch &batch);
+void buildPrologueKernel(mlir::ModuleOp module, const PrologueSpec &spec, const CPUVariant &variant);
+
+/// Operands: 0 q (read), 1 state (read), 2 out (write), 3 sinks (f32[heads], only
+/// with `sinks`). Items: state.heads * tokens, kv head by kv head. Rows of a step
+/// that are consecutive positions of one sequence and lie in one range of items
+/// are computed together, attentionGroupRows at a time.
+struct AttentionSpec {
+  int64_t heads = 0; ///< Of q, a multiple of state.heads.
+  PagedState state;
+  float scale = 1;
+  int64_t window = 0; ///< 0: all positions; else p sees (p - window, p].
+  float softcap = 0;  ///< 0: none.
+  bool sinks = false;
+  int64_t qStride = 0, qOffset = 0;     ///< Elements; a head is state.keyWidth wide.
+  int64_t outStride = 0, outOffset = 0; ///< Elements; a head is state.valueWidth wide.
+};
+
+std::string attentionKernelName(const AttentionSpec &spec);
+int64_t attentionKernelScratch(const AttentionSpec &spec);
+int64_t attentionKernelItems(const AttentionSpec &spec, const llmc_batch &batch);
+void buildAttentionKernel(mlir::ModuleOp module, const AttentionSpec &spec,
+                          const CPUVariant &variant);
+/// Rows that a call computes together at most; ranges of a multiple of it waste
+/// nothing.
+int64_t attentionGroupRows(const AttentionSpec &spec);
+
+} // namespace llmc::kernels
+
+#endif // LLMC_KERNELS_CPU_ATTENTIONKERNELS_H
