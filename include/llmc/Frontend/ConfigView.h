@@ -12,13 +12,22 @@
 #include "llmc/Frontend/Json.h"
 #include "llmc/Frontend/Rope.h"
 
+#include "llmc/Support/Error.h"
+
+#include <functional>
+#include <initializer_list>
 #include <map>
-#include <optional>
+#include <memory>
 #include <set>
 #include <string>
 #include <vector>
 
 namespace llmc::frontend {
+
+/// The input asks for something known by name that llmc cannot do.
+struct UnsupportedError : InputError {
+  using InputError::InputError;
+};
 
 /// What became of the keys of a config; nested keys with dots, as the file spells them.
 struct ConfigLedger {
@@ -35,7 +44,7 @@ class ConfigView {
 public:
   /// `file` names the config in messages. `synonyms`: other spellings -> key. Throws
   /// InputError when two spellings of one key contradict each other.
-  ConfigView(const Json &config, std::string file,
+  ConfigView(Json config, std::string file,
              const std::vector<std::pair<std::string, std::string>> &synonyms);
 
   struct Entry {
@@ -69,20 +78,32 @@ public:
   RopeRecord rope(const RopeRequest &request);
 
 private:
-  struct RopeFields;
+  using Spellings = std::vector<Entry>;
+
   void add(const std::string &key, const Json &value, const std::string &path);
-  void mergeRope(const Json &config, const std::string &prefix);
+  void addObject(const Json &object, const std::string &prefix);
+  void addRope(const Json &object, const std::string &prefix, const std::string &layerType);
+  void addRopeField(const std::string &layerType, const std::string &field, const Json &value,
+                    const std::string &path);
+  void mark(const Spellings &spellings, const std::string &user);
+  [[noreturn]] void contradiction(const Entry &a, const Entry &b) const;
   const Entry *ropeField(const std::string &layerType, const std::string &field,
                          const std::string &user);
+  void markIrrelevantRope(const std::string &layerType,
+                          std::initializer_list<const char *> fields);
 
+  std::shared_ptr<const Json> root;
   std::string file;
-  std::map<std::string, std::vector<Entry>> entries;
-  /// layer type ("" for all) -> field -> where it stands, in each spelling.
-  std::map<std::string, std::map<std::string, std::vector<Entry>>> ropeFields;
-  std::set<std::string> allPaths;
-  std::map<std::string, const Json *> pathValues;
+  std::map<std::string, std::string> synonyms;
+  /// Current name -> every spelling in the file.
+  std::map<std::string, Spellings> entries;
+  /// Layer type ("" for all layers) -> field -> every spelling.
+  std::map<std::string, std::map<std::string, Spellings>> ropeFields;
+  /// Rope objects that are null or empty: used as soon as a record is asked for.
+  Spellings emptyRope;
+  std::map<std::string, const Json *> paths;
   std::map<std::string, std::vector<std::string>> usedPaths;
-  std::set<std::string> irrelevantPaths;
+  std::vector<std::string> irrelevantPatterns;
 };
 
 /// Names from `candidates` within a small edit distance of `name`, nearest first.

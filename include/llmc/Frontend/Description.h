@@ -78,7 +78,6 @@ struct GgufDef {
   /// Metadata key ("{arch}.block_count") -> config key, with the values' spellings.
   struct KeyMap {
     std::string metadataKey, configKey;
-    bool lengthOf = false;
     std::vector<std::pair<std::string, Json>> values;
   };
   std::vector<KeyMap> keys;
@@ -121,10 +120,15 @@ struct Description {
   const TensorDef *findTensor(const std::string &role) const;
 };
 
-/// Reads a description's merged JSON. Throws InputError with file, line and expression.
-/// `fileOf` says which file a member comes from (merging keeps it).
-Description parseDescription(const Json &json, const std::string &name, const std::string &file,
+/// Reads a description's merged JSON; `files` is indexed by Json::fileIndex. Throws
+/// InputError with file, line and expression.
+Description parseDescription(const Json &json, const std::string &name,
                              const std::vector<std::string> &files);
+
+/// The bias of a tensor: ".weight" at the end becomes ".bias".
+std::string biasName(const std::string &weightName);
+/// Role of a weight's bias.
+inline std::string biasRole(const std::string &role) { return role + ".bias"; }
 
 /// The descriptions that can match, from folders and files; later ones win by name.
 class DescriptionSet {

@@ -26,6 +26,8 @@ struct Json {
   bool boolean = false;
   /// Position of the first character, from 1; 0 where the value was made by code.
   uint32_t line = 0, column = 0;
+  /// Which of several merged files it stands in; the merger's numbering.
+  uint32_t fileIndex = 0;
   int64_t integer = 0;
   double number = 0;
   std::string text;

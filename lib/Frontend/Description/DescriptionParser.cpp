@@ -1,0 +1,371 @@
+//===- DescriptionParser.cpp - merged JSON to a Description ---------------===//
+#include "llmc/Frontend/ConfigView.h"
+#include "llmc/Frontend/Description.h"
+#include "llmc/Support/Error.h"
+
+#include <algorithm>
+#include <charconv>
+
+namespace llmc::frontend {
+
+const ParamDef *Description::findParam(const std::string &param) const {
+  for (const ParamDef &def : params)
+    if (def.name == param)
+      return &def;
+  return nullptr;
+}
+const BlockDef *Description::findBlock(const std::string &block) const {
+  for (const BlockDef &def : blocks)
+    if (def.name == block)
+      return &def;
+  return nullptr;
+}
+const TensorDef *Description::findTensor(const std::string &role) const {
+  for (const TensorDef &def : tensors)
+    if (def.role == role)
+      return &def;
+  return nullptr;
+}
+
+std::string biasName(const std::string &weightName) {
+  constexpr std::string_view suffix = ".weight";
+  return (weightName.ends_with(suffix)
+              ? weightName.substr(0, weightName.size() - suffix.size())
+              : weightName) +
+         ".bias";
+}
+
+namespace {
+
+class SectionParser {
+public:
+  SectionParser(const Json &json, const std::vector<std::string> &files)
+      : root(json), files(files) {}
+
+  Description parse(const std::string &name) {
+    description.name = name;
+    description.file = files.empty() ? name : files.back();
+    static const std::vector<std::string> known = {
+        "about", "match", "extends", "synonyms", "params", "checks", "ledger",       "tensors",
+        "layers", "blocks", "model", "facts",    "gguf",   "config", "rope_pairing"};
+    onlyKeys(root, known);
+    parseMatch();
+    for (const auto &[other, key] : object("synonyms").members)
+      description.synonyms.emplace_back(other, text(key));
+    for (const auto &[head, value] : object("params").members)
+      description.params.push_back(param(head, value));
+    for (const Json &check : list("checks").items) {
+      if (!check.isArray() || check.items.size() != 2)
+        fail(check, "a check is a list of a condition and a message");
+      description.checks.push_back({expression(check.items[0]), text(check.items[1])});
+    }
+    parseLedger();
+    parseTensors();
+    parseLayers();
+    for (const auto &[head, value] : object("blocks").members)
+      description.blocks.push_back(block(head, value));
+    for (const Json &line : list("model").items)
+      description.model.push_back(statement(line));
+    for (const auto &[fact, value] : object("facts").members)
+      description.facts[fact] = expression(value);
+    description.ropeInterleaved = pairing(root);
+    if (const Json *gguf = root.find("gguf"); gguf && !gguf->isNull())
+      parseGguf(*gguf);
+    if (const Json *config = root.find("config"))
+      description.config = *config;
+    return std::move(description);
+  }
+
+private:
+  SourceLocation locate(const Json &json, std::string text = {}) const {
+    const std::string &file = json.fileIndex < files.size() ? files[json.fileIndex] : files.back();
+    return {file, json.line, json.column, std::move(text)};
+  }
+  [[noreturn]] void fail(const Json &json, const std::string &message) const {
+    throw InputError(locate(json).position() + ": " + message + ", here is " + json.dump(80));
+  }
+
+  void onlyKeys(const Json &json, const std::vector<std::string> &known) const {
+    for (const auto &[key, value] : json.members)
+      if (std::find(known.begin(), known.end(), key) == known.end()) {
+        std::vector<std::string> near = nearNames(key, known, 1);
+        fail(value, "'" + key + "' is no key of this part of a description" +
+                        (near.empty() ? "" : "; did you mean '" + near[0] + "'?"));
+      }
+  }
+
+  const Json &section(const Json &parent, const char *name, Json::Kind kind) const {
+    static const Json emptyObject = Json::makeObject(), emptyList = Json::makeArray();
+    const Json *json = parent.find(name);
+    if (!json || json->isNull())
+      return kind == Json::Kind::Object ? emptyObject : emptyList;
+    if (json->kind != kind)
+      fail(*json, std::string("'") + name + "' must be " +
+                      (kind == Json::Kind::Object ? "an object" : "a list"));
+    return *json;
+  }
+  const Json &object(const char *name) const { return section(root, name, Json::Kind::Object); }
+  const Json &list(const char *name) const { return section(root, name, Json::Kind::Array); }
+
+  std::string text(const Json &json) const {
+    if (!json.isString())
+      fail(json, "expected text");
+    return json.text;
+  }
+  std::vector<std::string> texts(const Json &parent, const char *name) const {
+    std::vector<std::string> out;
+    for (const Json &item : section(parent, name, Json::Kind::Array).items)
+      out.push_back(text(item));
+    return out;
+  }
+  ExprPtr expression(const Json &json) const {
+    // Plain JSON numbers and booleans are expressions of themselves.
+    std::string source = json.isString() ? json.text : json.dump();
+    if (json.isObject())
+      fail(json, "expected an expression");
+    return parseExpression(source, locate(json));
+  }
+  Statement statement(const Json &json) const {
+    return parseStatement(text(json), locate(json));
+  }
+  bool pairing(const Json &parent) const {
+    const Json *json = parent.find("rope_pairing");
+    if (!json)
+      return false;
+    if (!json->isString() || (json->text != "interleaved" && json->text != "halves"))
+      fail(*json, "rope_pairing must be 'halves' or 'interleaved'");
+    return json->text == "interleaved";
+  }
+
+  void parseMatch() {
+    const Json &match = object("match");
+    onlyKeys(match, {"model_type", "architectures"});
+    description.modelTypes = texts(match, "model_type");
+    description.architectures = texts(match, "architectures");
+  }
+
+  /// "window(i)" -> name and formals.
+  std::pair<std::string, std::vector<std::string>> head(const std::string &text,
+                                                        const Json &json) const {
+    size_t open = text.find('(');
+    std::string name = text.substr(0, open);
+    std::vector<std::string> formals;
+    auto isName = [](const std::string &word) {
+      return !word.empty() && !(word[0] >= '0' && word[0] <= '9') &&
+             std::all_of(word.begin(), word.end(), [](unsigned char c) {
+               return std::isalnum(c) || c == '_';
+             });
+    };
+    if (open != std::string::npos) {
+      if (text.back() != ')')
+        fail(json, "'" + text + "' must end with ')'");
+      std::string inside = text.substr(open + 1, text.size() - open - 2), word;
+      for (char c : inside + ",") {
+        if (c == ' ')
+          continue;
+        if (c != ',') {
+          word += c;
+          continue;
+        }
+        if (!isName(word))
+          fail(json, "'" + text + "' has an argument that is no name");
+        formals.push_back(word);
+        word.clear();
+      }
+    }
+    if (!isName(name))
+      fail(json, "'" + name + "' is no name");
+    if (isBuiltinFunction(name))
+      fail(json, "'" + name + "' is a function of the language");
+    return {name, formals};
+  }
+
+  ParamDef param(const std::string &headText, const Json &json) {
+    ParamDef def;
+    std::tie(def.name, def.formals) = head(headText, json);
+    def.isFunction = headText.find('(') != std::string::npos;
+    def.location = locate(json);
+    const Json *value = &json;
+    if (json.isArray()) {
+      if (json.items.size() != 2)
+        fail(json, "a parameter is an expression, or a list of an expression and a type");
+      value = &json.items[0];
+      parseType(def, json.items[1]);
+    }
+    def.value = expression(*value);
+    return def;
+  }
+
+  /// "int(1, 65536)?": kind, bounds, and ? for null allowed.
+  void parseType(ParamDef &def, const Json &json) {
+    std::string spec = text(json);
+    if (spec.ends_with('?')) {
+      def.nullable = true;
+      spec.pop_back();
+    }
+    size_t open = spec.find('(');
+    std::string kind = spec.substr(0, open);
+    static const std::map<std::string, ParamDef::Type> kinds = {
+        {"int", ParamDef::Type::Int},   {"float", ParamDef::Type::Float},
+        {"bool", ParamDef::Type::Bool}, {"text", ParamDef::Type::Text},
+        {"list", ParamDef::Type::List}};
+    auto it = kinds.find(kind);
+    if (it == kinds.end())
+      fail(json, "a type is int, float, bool, text or list");
+    def.type = it->second;
+    if (open == std::string::npos)
+      return;
+    double low = 0, high = 0;
+    const char *at = spec.data() + open + 1, *end = spec.data() + spec.size();
+    auto first = std::from_chars(at, end, low);
+    at = first.ptr;
+    while (at < end && (*at == ',' || *at == ' '))
+      ++at;
+    auto second = std::from_chars(at, end, high);
+    if (first.ec != std::errc() || second.ec != std::errc() || second.ptr != end - 1 ||
+        *second.ptr != ')')
+      fail(json, "bounds of a type are written int(low, high)");
+    def.low = low;
+    def.high = high;
+  }
+
+  void parseLedger() {
+    const Json &ledger = object("ledger");
+    onlyKeys(ledger, {"irrelevant", "require", "ignored_tensors"});
+    description.irrelevantKeys = texts(ledger, "irrelevant");
+    description.ignoredTensors = texts(ledger, "ignored_tensors");
+    for (const auto &[key, value] : section(ledger, "require", Json::Kind::Object).members) {
+      RequireDef def;
+      def.key = key;
+      def.location = locate(value);
+      def.allowed = value.isArray() ? value.items : std::vector<Json>{value};
+      description.requires_.push_back(std::move(def));
+    }
+  }
+
+  TensorDef tensor(const std::string &role, const Json &json, bool perLayer) {
+    TensorDef def;
+    def.role = head(role, json).first;
+    def.perLayer = perLayer;
+    def.location = locate(json);
+    if (!json.isArray() || json.items.size() < 2 || json.items.size() > 3)
+      fail(json, "a tensor is a list of name, shape and, optionally, an object of attributes");
+    def.nameTemplate = text(json.items[0]);
+    if (perLayer != (def.nameTemplate.find("{i}") != std::string::npos))
+      fail(json, perLayer ? "the name of a layer's tensor needs {i}"
+                          : "{i} stands only in tensors of 'layer'");
+    def.shape = expression(json.items[1]);
+    if (json.items.size() == 3) {
+      const Json &attributes = json.items[2];
+      if (!attributes.isObject())
+        fail(attributes, "the attributes of a tensor are an object");
+      onlyKeys(attributes, {"when", "bias", "tied", "optional"});
+      if (const Json *when = attributes.find("when"))
+        def.when = expression(*when);
+      if (const Json *bias = attributes.find("bias"))
+        def.bias = expression(*bias);
+      if (const Json *tied = attributes.find("tied"))
+        def.tied = expression(*tied);
+      if (const Json *optional = attributes.find("optional")) {
+        if (!optional->isBool())
+          fail(*optional, "'optional' is true or false");
+        def.optional = optional->boolean;
+      }
+    }
+    return def;
+  }
+
+  void parseTensors() {
+    for (const auto &[role, value] : object("tensors").members) {
+      if (role != "layer") {
+        description.tensors.push_back(tensor(role, value, false));
+        continue;
+      }
+      if (!value.isObject())
+        fail(value, "'layer' must be an object of tensors");
+      for (const auto &[layerRole, layerValue] : value.members)
+        description.tensors.push_back(tensor(layerRole, layerValue, true));
+    }
+    for (size_t i = 0; i < description.tensors.size(); ++i)
+      for (size_t j = 0; j < i; ++j)
+        if (description.tensors[i].role == description.tensors[j].role)
+          throw InputError(description.tensors[i].location.position() + ": the role '" +
+                           description.tensors[i].role + "' stands twice");
+  }
+
+  void parseLayers() {
+    const Json &layers = object("layers");
+    onlyKeys(layers, {"count", "block"});
+    if (const Json *count = layers.find("count"))
+      description.layerCount = expression(*count);
+    if (const Json *block = layers.find("block"))
+      description.layerBlock = expression(*block);
+  }
+
+  BlockDef block(const std::string &headText, const Json &json) {
+    BlockDef def;
+    std::tie(def.name, def.formals) = head(headText, json);
+    // A block without a list of arguments takes the residual stream.
+    if (headText.find('(') == std::string::npos)
+      def.formals = {"x"};
+    def.location = locate(json);
+    if (!json.isArray() || json.items.empty())
+      fail(json, "a block is a list of statements");
+    for (const Json &line : json.items)
+      def.statements.push_back(statement(line));
+    return def;
+  }
+
+  void parseGguf(const Json &json) {
+    if (!json.isObject())
+      fail(json, "'gguf' must be an object");
+    onlyKeys(json, {"arch", "keys", "config", "tensors", "irrelevant", "ignored_tensors",
+                    "rope_divisors", "rope_pairing"});
+    GgufDef def;
+    if (const Json *arch = json.find("arch"))
+      def.arch = text(*arch);
+    for (const auto &[key, value] : section(json, "keys", Json::Kind::Object).members) {
+      GgufDef::KeyMap map;
+      map.metadataKey = key;
+      if (value.isObject()) {
+        onlyKeys(value, {"key", "values"});
+        const Json *configKey = value.find("key");
+        map.configKey = configKey ? text(*configKey) : std::string();
+        for (const auto &[from, to] : section(value, "values", Json::Kind::Object).members)
+          map.values.emplace_back(from, to);
+      } else {
+        map.configKey = text(value);
+      }
+      def.keys.push_back(std::move(map));
+    }
+    for (const auto &[key, value] : section(json, "config", Json::Kind::Object).members)
+      def.config.emplace_back(key, expression(value));
+    for (const auto &[role, value] : section(json, "tensors", Json::Kind::Object).members) {
+      if (!description.findTensor(role))
+        fail(value, "'" + role + "' is no role of 'tensors'");
+      def.tensors[role] = text(value);
+    }
+    def.irrelevant = texts(json, "irrelevant");
+    def.ignoredTensors = texts(json, "ignored_tensors");
+    if (const Json *divisors = json.find("rope_divisors"))
+      def.ropeDivisors = text(*divisors);
+    def.ropeInterleaved = pairing(json);
+    description.gguf = std::move(def);
+  }
+
+  const Json &root;
+  const std::vector<std::string> &files;
+  Description description;
+};
+
+} // namespace
+
+Description parseDescription(const Json &json, const std::string &name,
+                             const std::vector<std::string> &files) {
+  if (!json.isObject())
+    throw InputError(files.back() + ": a description must be an object, it is " +
+                     json.kindName());
+  return SectionParser(json, files).parse(name);
+}
+
+} // namespace llmc::frontend

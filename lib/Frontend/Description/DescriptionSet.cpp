@@ -1,0 +1,241 @@
+//===- DescriptionSet.cpp - finding, extending and matching ---------------===//
+#include "llmc/Frontend/ConfigView.h"
+#include "llmc/Frontend/Description.h"
+#include "llmc/Support/Error.h"
+
+#include <algorithm>
+#include <filesystem>
+
+namespace fs = std::filesystem;
+
+namespace llmc::frontend {
+
+static void setFileIndex(Json &json, uint32_t index) {
+  json.fileIndex = index;
+  for (Json &item : json.items)
+    setFileIndex(item, index);
+  for (JsonMember &member : json.members)
+    setFileIndex(member.second, index);
+}
+
+/// Lists that an extension adds to; every other list is replaced.
+static bool isAppended(const std::string &path) {
+  return path == "ledger.irrelevant" || path == "ledger.ignored_tensors" ||
+         path == "gguf.irrelevant" || path == "gguf.ignored_tensors";
+}
+
+/// "window(i)" and "window" name the same thing.
+static std::string bareName(const std::string &head) { return head.substr(0, head.find('(')); }
+
+/// Objects merge member by member, null removes, anything else replaces.
+static void merge(Json &base, const Json &over, const std::string &path) {
+  bool hasHeads = path == "params" || path == "blocks";
+  for (const auto &[key, value] : over.members) {
+    auto it = std::find_if(base.members.begin(), base.members.end(), [&](const JsonMember &m) {
+      return m.first == key || (hasHeads && bareName(m.first) == bareName(key));
+    });
+    std::string inner = path.empty() ? key : path + "." + key;
+    // A config key's required value may be null, so null is a value there.
+    if (value.isNull() && path != "ledger.require") {
+      if (it != base.members.end())
+        base.members.erase(it);
+    } else if (it == base.members.end()) {
+      base.members.push_back({key, value});
+    } else if (value.isObject() && it->second.isObject()) {
+      merge(it->second, value, inner);
+    } else if (value.isArray() && it->second.isArray() && isAppended(inner)) {
+      it->second.items.insert(it->second.items.end(), value.items.begin(), value.items.end());
+    } else {
+      it->first = key;
+      it->second = value;
+    }
+  }
+}
+
+void DescriptionSet::addDirectory(const std::string &folder) {
+  std::error_code error;
+  if (!fs::is_directory(folder, error))
+    return;
+  for (const auto &entry : fs::directory_iterator(folder))
+    if (entry.path().extension() == ".jsonc") {
+      File &file = files[entry.path().stem().string()];
+      if (!file.fromUser)
+        file = {entry.path().string(), false, std::nullopt};
+    }
+  loaded.clear();
+}
+
+std::string DescriptionSet::addFile(const std::string &file) {
+  std::error_code error;
+  if (!fs::is_regular_file(file, error))
+    throw InputError(file + ": no such description file");
+  std::string name = fs::path(file).stem().string();
+  // A user's description may extend the shipped one of its own name; it then gets another.
+  std::string key = name;
+  if (auto it = files.find(name); it != files.end() && it->second.path != file) {
+    Json json = readJsonFile(file, true);
+    const Json *extends = json.find("extends");
+    if (extends && ((extends->isString() && extends->text == name) ||
+                    std::any_of(extends->items.begin(), extends->items.end(),
+                                [&](const Json &item) { return item.text == name; })))
+      key = name + " (user)";
+  }
+  files[key] = {file, true, std::nullopt};
+  loaded.clear();
+  return key;
+}
+
+void DescriptionSet::exclude(const std::string &name) { excluded.push_back(name); }
+
+const Json &DescriptionSet::raw(const std::string &name) {
+  auto it = files.find(name);
+  if (it == files.end()) {
+    std::vector<std::string> all;
+    for (const auto &file : files)
+      all.push_back(file.first);
+    std::vector<std::string> near = nearNames(name, all);
+    std::string hint = near.empty() ? "" : "; near names: " + near[0];
+    for (size_t i = 1; i < near.size(); ++i)
+      hint += ", " + near[i];
+    throw InputError("there is no description '" + name + "'" + hint);
+  }
+  if (!it->second.json) {
+    it->second.json = readJsonFile(it->second.path, true);
+    if (!it->second.json->isObject())
+      throw InputError(it->second.path + ": a description must be an object, it is " +
+                       it->second.json->kindName());
+  }
+  return *it->second.json;
+}
+
+Json DescriptionSet::merged(const std::string &name, std::vector<std::string> &chain,
+                            std::vector<std::string> &chainFiles) {
+  if (std::find(chain.begin(), chain.end(), name) != chain.end())
+    throw InputError(files[name].path + ": '" + name + "' extends itself by way of '" +
+                     chain.back() + "'");
+  chain.push_back(name);
+  Json own = raw(name);
+  std::vector<std::string> bases;
+  if (const Json *extends = own.find("extends")) {
+    if (extends->isString())
+      bases.push_back(extends->text);
+    for (const Json &item : extends->items)
+      bases.push_back(item.text);
+  }
+  Json result = Json::makeObject();
+  for (const std::string &base : bases) {
+    std::vector<std::string> inner = chain;
+    Json part = merged(base, inner, chainFiles);
+    for (size_t i = chain.size(); i < inner.size(); ++i)
+      chain.push_back(inner[i]);
+    // What a description matches, and the config of a complete model, are its own.
+    part.members.erase(std::remove_if(part.members.begin(), part.members.end(),
+                                      [](const JsonMember &member) {
+                                        return member.first == "match" ||
+                                               member.first == "config" ||
+                                               member.first == "about";
+                                      }),
+                       part.members.end());
+    if (Json *gguf = part.find("gguf"); gguf && gguf->isObject())
+      gguf->members.erase(std::remove_if(gguf->members.begin(), gguf->members.end(),
+                                         [](const JsonMember &m) { return m.first == "arch"; }),
+                          gguf->members.end());
+    merge(result, part, "");
+  }
+  setFileIndex(own, uint32_t(chainFiles.size()));
+  chainFiles.push_back(files[name].path);
+  // `extends` and `config` are taken as they are: null is a value in a config.
+  Json config;
+  bool hasConfig = own.find("config") != nullptr;
+  if (hasConfig)
+    config = *own.find("config");
+  merge(result, own, "");
+  if (hasConfig)
+    result.set("config", std::move(config));
+  return result;
+}
+
+std::shared_ptr<const Description> DescriptionSet::load(const std::string &name) {
+  if (auto it = loaded.find(name); it != loaded.end())
+    return it->second;
+  std::vector<std::string> chain, chainFiles;
+  Json json = merged(name, chain, chainFiles);
+  auto description = std::make_shared<Description>(parseDescription(json, name, chainFiles));
+  description->bases.assign(chain.begin() + 1, chain.end());
+  loaded[name] = description;
+  return description;
+}
+
+static bool lists(const Json &json, const char *section, const char *key,
+                  const std::string &value) {
+  const Json *part = json.find(section);
+  const Json *list = part ? part->find(key) : nullptr;
+  return list && std::any_of(list->items.begin(), list->items.end(), [&](const Json &item) {
+           return item.isString() && item.text == value;
+         });
+}
+
+bool DescriptionSet::isExcluded(const std::string &name) {
+  return std::any_of(excluded.begin(), excluded.end(), [&](const std::string &hidden) {
+    return hidden == name || lists(raw(name), "match", "model_type", hidden);
+  });
+}
+
+std::vector<std::string> DescriptionSet::names() const {
+  std::vector<std::string> out;
+  // A file that matches nothing is a part for others to extend.
+  for (const auto &[name, file] : files) {
+    const Json &json = const_cast<DescriptionSet *>(this)->raw(name);
+    if (json.find("match") && !const_cast<DescriptionSet *>(this)->isExcluded(name))
+      out.push_back(name);
+  }
+  return out;
+}
+
+/// "model_type" and "architectures" of a config or of the text_config inside it.
+static std::vector<std::string> identities(const Json &config, const char *key) {
+  std::vector<std::string> out;
+  const Json *inner = config.find("text_config");
+  for (const Json *place : {&config, inner}) {
+    const Json *value = place ? place->find(key) : nullptr;
+    if (value && value->isString())
+      out.push_back(value->text);
+    if (value)
+      for (const Json &item : value->items)
+        if (item.isString())
+          out.push_back(item.text);
+  }
+  return out;
+}
+
+std::shared_ptr<const Description> DescriptionSet::match(const ModelSource &source) {
+  if (source.kind == ModelSource::Kind::Description) {
+    for (const auto &[name, file] : files)
+      if (file.path == source.descriptionFile)
+        return load(name);
+    return load(addFile(source.descriptionFile));
+  }
+  // The user's own go first, then the order of names.
+  std::vector<std::string> candidates;
+  for (bool user : {true, false})
+    for (const auto &[name, file] : files)
+      if (file.fromUser == user && !isExcluded(name))
+        candidates.push_back(name);
+  if (source.isGguf()) {
+    for (const std::string &name : candidates) {
+      const Json *gguf = raw(name).find("gguf");
+      const Json *arch = gguf ? gguf->find("arch") : nullptr;
+      if (arch && arch->isString() && arch->text == source.gguf->architecture)
+        return load(name);
+    }
+    return nullptr;
+  }
+  for (const char *key : {"model_type", "architectures"})
+    for (const std::string &identity : identities(source.config, key))
+      for (const std::string &name : candidates)
+        if (lists(raw(name), "match", key, identity))
+          return load(name);
+  return nullptr;
+}
+
+} // namespace llmc::frontend

@@ -1,0 +1,203 @@
+//===- ConfigView.cpp - one spelling for every config ---------------------===//
+#include "llmc/Frontend/ConfigView.h"
+
+#include <algorithm>
+
+namespace llmc::frontend {
+
+/// The object that holds the language model's keys in multimodal configs.
+static const char nesting[] = "text_config";
+
+/// Keys that a wrapper and the language model inside it spell differently for good reason.
+static bool mayDifferOutside(const std::string &key) {
+  static const std::set<std::string> keys = {
+      "model_type",   "architectures", "transformers_version", "dtype",        "_name_or_path",
+      "bos_token_id", "eos_token_id",  "pad_token_id",         "use_cache",    "torch_dtype",
+      "initializer_range"};
+  return keys.count(key) != 0;
+}
+
+ConfigView::ConfigView(Json config, std::string file,
+                       const std::vector<std::pair<std::string, std::string>> &otherNames)
+    : root(std::make_shared<const Json>(std::move(config))), file(std::move(file)) {
+  if (!root->isObject())
+    throw InputError(this->file + ": a config must be an object, it is " + root->kindName());
+  synonyms.insert(otherNames.begin(), otherNames.end());
+  synonyms.emplace("torch_dtype", "dtype");
+  // The inner object goes first: its values are the language model's own.
+  if (const Json *inner = root->find(nesting); inner && inner->isObject())
+    addObject(*inner, std::string(nesting) + ".");
+  addObject(*root, "");
+}
+
+void ConfigView::addObject(const Json &object, const std::string &prefix) {
+  for (const auto &[key, value] : object.members) {
+    std::string path = prefix + key;
+    if (key == nesting && prefix.empty() && value.isObject() && !value.members.empty())
+      continue;
+    paths[path] = &value;
+    if (key == "rope_theta") {
+      addRopeField("", key, value, path);
+    } else if (key == "rope_scaling" || key == "rope_parameters") {
+      if (value.isObject() && !value.members.empty()) {
+        paths.erase(path);
+        addRope(value, path + ".", "");
+      } else if (value.isNull() || value.isObject()) {
+        emptyRope.push_back({path, &value});
+      } else {
+        throw InputError(file + ": key '" + path + "' must be an object or null, it is " +
+                         value.dump(80));
+      }
+    } else {
+      auto it = synonyms.find(key);
+      add(it == synonyms.end() ? key : it->second, value, path);
+    }
+  }
+}
+
+void ConfigView::addRope(const Json &object, const std::string &prefix,
+                         const std::string &layerType) {
+  for (const auto &[field, value] : object.members) {
+    std::string path = prefix + field;
+    // Newer configs hold one object a layer type.
+    if (value.isObject() && layerType.empty()) {
+      addRope(value, path + ".", field);
+      continue;
+    }
+    paths[path] = &value;
+    if (field == "partial_rotary_factor" && layerType.empty())
+      add(field, value, path);
+    else
+      addRopeField(layerType, field == "type" ? "rope_type" : field, value, path);
+  }
+}
+
+void ConfigView::contradiction(const Entry &a, const Entry &b) const {
+  throw InputError(file + ": '" + a.path + "' is " + a.value->dump(80) + " but '" + b.path +
+                   "', another spelling of the same, is " + b.value->dump(80) +
+                   "; make them agree or remove one");
+}
+
+void ConfigView::add(const std::string &key, const Json &value, const std::string &path) {
+  Spellings &spellings = entries[key];
+  if (!spellings.empty() && !(*spellings.front().value == value) && !mayDifferOutside(key))
+    contradiction(spellings.front(), {path, &value});
+  spellings.push_back({path, &value});
+}
+
+void ConfigView::addRopeField(const std::string &layerType, const std::string &field,
+                              const Json &value, const std::string &path) {
+  Spellings &spellings = ropeFields[layerType][field];
+  if (!spellings.empty() && !(*spellings.front().value == value))
+    contradiction(spellings.front(), {path, &value});
+  spellings.push_back({path, &value});
+}
+
+void ConfigView::mark(const Spellings &spellings, const std::string &user) {
+  for (const Entry &entry : spellings) {
+    std::vector<std::string> &users = usedPaths[entry.path];
+    if (std::find(users.begin(), users.end(), user) == users.end())
+      users.push_back(user);
+  }
+}
+
+const Json *ConfigView::use(const std::string &key, const std::string &user) {
+  auto it = entries.find(key);
+  if (it == entries.end())
+    return nullptr;
+  mark(it->second, user);
+  return it->second.front().value;
+}
+
+const Json *ConfigView::peek(const std::string &key) const {
+  auto it = entries.find(key);
+  return it == entries.end() ? nullptr : it->second.front().value;
+}
+
+std::string ConfigView::describe(const std::string &key) const {
+  auto it = entries.find(key);
+  if (it == entries.end())
+    return file + ": key '" + key + "' (absent)";
+  const Entry &entry = it->second.front();
+  std::string place = file;
+  if (entry.value->line)
+    place += ":" + std::to_string(entry.value->line) + ":" + std::to_string(entry.value->column);
+  return place + ": key '" + entry.path + "' = " + entry.value->dump(80);
+}
+
+void ConfigView::markIrrelevant(const std::string &pattern) {
+  irrelevantPatterns.push_back(pattern);
+}
+
+static bool matches(const std::string &pattern, const std::string &text) {
+  if (pattern.ends_with('*'))
+    return text.starts_with(std::string_view(pattern).substr(0, pattern.size() - 1));
+  return pattern == text;
+}
+
+ConfigLedger ConfigView::finish(const std::vector<std::string> &acceptKeys) const {
+  ConfigLedger ledger;
+  std::string prefix = std::string(nesting) + ".";
+  for (const auto &[path, value] : paths) {
+    auto used = usedPaths.find(path);
+    if (used != usedPaths.end()) {
+      ledger.used.insert(*used);
+      continue;
+    }
+    std::string bare = path.starts_with(prefix) ? path.substr(prefix.size()) : path;
+    auto fits = [&, &path = path](const std::string &pattern) {
+      return matches(pattern, path) || matches(pattern, bare);
+    };
+    if (std::any_of(irrelevantPatterns.begin(), irrelevantPatterns.end(), fits))
+      ledger.irrelevant.insert(path);
+    else if (std::any_of(acceptKeys.begin(), acceptKeys.end(), fits))
+      ledger.accepted.insert(path);
+    else
+      ledger.unknown.emplace(path, value->dump(80));
+  }
+  return ledger;
+}
+
+std::vector<std::string> ConfigView::keys() const {
+  std::vector<std::string> names;
+  for (const auto &entry : entries)
+    names.push_back(entry.first);
+  return names;
+}
+
+static size_t editDistance(const std::string &a, const std::string &b) {
+  std::vector<size_t> row(b.size() + 1);
+  for (size_t j = 0; j <= b.size(); ++j)
+    row[j] = j;
+  for (size_t i = 1; i <= a.size(); ++i) {
+    size_t diagonal = row[0];
+    row[0] = i;
+    for (size_t j = 1; j <= b.size(); ++j) {
+      size_t above = row[j];
+      row[j] = std::min({row[j] + 1, row[j - 1] + 1, diagonal + (a[i - 1] != b[j - 1])});
+      diagonal = above;
+    }
+  }
+  return row[b.size()];
+}
+
+std::vector<std::string> nearNames(const std::string &name,
+                                   const std::vector<std::string> &candidates, size_t most) {
+  std::vector<std::pair<size_t, std::string>> near;
+  size_t limit = std::max<size_t>(2, name.size() / 3);
+  for (const std::string &candidate : candidates) {
+    size_t shorter = std::min(name.size(), candidate.size());
+    if (std::max(name.size(), candidate.size()) - shorter > limit)
+      continue;
+    if (size_t distance = editDistance(name, candidate); distance <= limit)
+      near.emplace_back(distance, candidate);
+  }
+  std::sort(near.begin(), near.end());
+  near.erase(std::unique(near.begin(), near.end()), near.end());
+  std::vector<std::string> names;
+  for (size_t i = 0; i < near.size() && i < most; ++i)
+    names.push_back(near[i].second);
+  return names;
+}
+
+} // namespace llmc::frontend

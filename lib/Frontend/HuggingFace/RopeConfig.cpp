@@ -1,0 +1,174 @@
+//===- RopeConfig.cpp - the rotary record of a config ---------------------===//
+//
+// rope_theta + rope_scaling, rope_parameters, rope_parameters by layer type and
+// GGUF metadata (mapped to rope_parameters) all end in one RopeRecord. A field
+// that the type does not have stays unused, and so shows up in the ledger.
+//
+//===----------------------------------------------------------------------===//
+#include "llmc/Frontend/ConfigView.h"
+
+#include <cmath>
+
+namespace llmc::frontend {
+
+const ConfigView::Entry *ConfigView::ropeField(const std::string &layerType,
+                                               const std::string &field,
+                                               const std::string &user) {
+  // A layer type's own value goes before one for all layers.
+  for (const std::string &group : {layerType, std::string()}) {
+    auto fields = ropeFields.find(group);
+    if (fields == ropeFields.end())
+      continue;
+    auto it = fields->second.find(field);
+    if (it == fields->second.end())
+      continue;
+    mark(it->second, user);
+    return &it->second.front();
+  }
+  return nullptr;
+}
+
+namespace {
+
+/// Typed look-ups with messages that name the key.
+class Fields {
+public:
+  using Find = std::function<const ConfigView::Entry *(const std::string &)>;
+  Fields(const std::string &file, Find find) : file(file), find(std::move(find)) {}
+
+  const ConfigView::Entry *get(const std::string &field) const {
+    const ConfigView::Entry *entry = find(field);
+    return entry && !entry->value->isNull() ? entry : nullptr;
+  }
+  double number(const std::string &field, double otherwise, bool positive = true) const {
+    const ConfigView::Entry *entry = get(field);
+    if (!entry)
+      return otherwise;
+    double value = entry->value->asDouble();
+    if (!entry->value->isNumber() || !std::isfinite(value) || (positive && value <= 0))
+      fail(*entry, positive ? "a positive number" : "a number");
+    return value;
+  }
+  int64_t integer(const std::string &field, int64_t otherwise) const {
+    const ConfigView::Entry *entry = get(field);
+    if (!entry)
+      return otherwise;
+    // Some configs write 8192.0.
+    double value = entry->value->asDouble();
+    if (!entry->value->isNumber() || value != std::floor(value) || value < 1 || value > 1e12)
+      fail(*entry, "a whole number of positions");
+    return int64_t(value);
+  }
+  bool flag(const std::string &field, bool otherwise) const {
+    const ConfigView::Entry *entry = get(field);
+    if (!entry)
+      return otherwise;
+    if (!entry->value->isBool())
+      fail(*entry, "true or false");
+    return entry->value->boolean;
+  }
+  [[noreturn]] void missing(const std::string &field, const std::string &type) const {
+    throw InputError(file + ": rope type '" + type + "' needs '" + field +
+                     "' in rope_parameters (or rope_scaling)");
+  }
+  [[noreturn]] void fail(const ConfigView::Entry &entry, const std::string &expected) const {
+    throw InputError(file + ": key '" + entry.path + "' = " + entry.value->dump(80) +
+                     " must be " + expected);
+  }
+
+private:
+  const std::string &file;
+  Find find;
+};
+
+} // namespace
+
+static void readYarn(RopeRecord &rope, const Fields &fields, int64_t maxPositions) {
+  rope.type = RopeType::Yarn;
+  rope.originalMaxPositions = fields.integer("original_max_position_embeddings", maxPositions);
+  if (!rope.originalMaxPositions)
+    fields.missing("original_max_position_embeddings", "yarn");
+  if (fields.get("factor"))
+    rope.factor = fields.number("factor", 1);
+  else if (maxPositions)
+    rope.factor = double(maxPositions) / double(rope.originalMaxPositions);
+  else
+    fields.missing("factor", "yarn");
+  rope.betaFast = fields.number("beta_fast", 32);
+  rope.betaSlow = fields.number("beta_slow", 1);
+  rope.truncate = fields.flag("truncate", true);
+  double mscale = fields.number("mscale", 0, false);
+  double mscaleAllDim = fields.number("mscale_all_dim", 0, false);
+  if (fields.get("attention_factor"))
+    rope.attentionFactor = fields.number("attention_factor", 1);
+  else if (mscale != 0 && mscaleAllDim != 0)
+    rope.attentionFactor =
+        yarnMscale(rope.factor, mscale) / yarnMscale(rope.factor, mscaleAllDim);
+  else
+    rope.attentionFactor = yarnMscale(rope.factor, 1);
+  // GGUF stores a factor on top of the default instead of the result.
+  rope.attentionFactor *= fields.number("attention_factor_multiplier", 1);
+}
+
+RopeRecord ConfigView::rope(const RopeRequest &request) {
+  mark(emptyRope, request.user);
+  Fields fields(file, [&](const std::string &field) {
+    return ropeField(request.layerType, field, request.user);
+  });
+  RopeRecord rope;
+  rope.dim = request.dim;
+  if (rope.dim < 2 || rope.dim % 2)
+    throw InputError(file + ": a rotary embedding over " + std::to_string(rope.dim) +
+                     " dimensions of a head; the number must be even and positive");
+  rope.theta = fields.number("rope_theta", request.defaultTheta);
+  if (rope.theta <= 1)
+    throw InputError(file + ": key 'rope_theta' = " + Json::makeDouble(rope.theta).dump() +
+                     " must be above 1");
+  const Entry *type = fields.get("rope_type");
+  if (type && !type->value->isString())
+    fields.fail(*type, "text");
+  std::string name = type ? type->value->text : "default";
+  const Json *positions = use("max_position_embeddings", request.user);
+  int64_t maxPositions = positions && positions->isInt() ? positions->integer : 0;
+  if (name == "default") {
+    rope.type = RopeType::Default;
+    // transformers writes these without using them.
+    markIrrelevantRope(request.layerType, {"factor", "original_max_position_embeddings"});
+  } else if (name == "linear") {
+    rope.type = RopeType::Linear;
+    if (!fields.get("factor"))
+      fields.missing("factor", name);
+    rope.factor = fields.number("factor", 1);
+    markIrrelevantRope(request.layerType, {"original_max_position_embeddings"});
+  } else if (name == "llama3") {
+    rope.type = RopeType::Llama3;
+    for (const char *field : {"factor", "low_freq_factor", "high_freq_factor",
+                              "original_max_position_embeddings"})
+      if (!fields.get(field))
+        fields.missing(field, name);
+    rope.factor = fields.number("factor", 1);
+    rope.lowFreqFactor = fields.number("low_freq_factor", 1);
+    rope.highFreqFactor = fields.number("high_freq_factor", 1);
+    rope.originalMaxPositions = fields.integer("original_max_position_embeddings", 0);
+    if (rope.highFreqFactor <= rope.lowFreqFactor)
+      fields.fail(*fields.get("high_freq_factor"), "above low_freq_factor");
+  } else if (name == "yarn") {
+    readYarn(rope, fields, maxPositions);
+  } else {
+    throw UnsupportedError(file + ": key '" + type->path + "' = " + type->value->dump(80) +
+                           ": this rope type is not supported; supported are default, linear, "
+                           "llama3 and yarn");
+  }
+  markIrrelevantRope(request.layerType, {"finetuned"});
+  return rope;
+}
+
+void ConfigView::markIrrelevantRope(const std::string &layerType,
+                                    std::initializer_list<const char *> fields) {
+  for (const std::string &group : {layerType, std::string()})
+    for (const char *field : fields)
+      for (const Entry &entry : ropeFields[group][field])
+        irrelevantPatterns.push_back(entry.path);
+}
+
+} // namespace llmc::frontend
