@@ -49,6 +49,12 @@ endfunction()
 # A target that faces MLIR and calls the front end catches its exceptions, so
 # it is compiled with them; none may pass through a frame of MLIR.
 function(llmc_flags name faces_mlir)
+  # Programs too: -fPIE would not accept the precompiled headers.
+  get_target_property(type ${name} TYPE)
+  if(type STREQUAL "EXECUTABLE")
+    set_target_properties(${name} PROPERTIES POSITION_INDEPENDENT_CODE OFF)
+    target_compile_options(${name} PRIVATE -fPIC)
+  endif()
   if(faces_mlir AND ARGV2)
     target_include_directories(${name} SYSTEM PUBLIC ${MLIR_INCLUDE_DIRS} ${LLVM_INCLUDE_DIRS})
     target_compile_definitions(${name} PRIVATE ${LLMC_LLVM_DEFINITIONS})
