@@ -19,3 +19,6 @@ include(AddMLIR)
 # One definition that swallows the rest unless it is split first.
 separate_arguments(LLMC_LLVM_DEFINITIONS NATIVE_COMMAND "${LLVM_DEFINITIONS}")
 message(STATUS "llmc: MLIR ${LLVM_PACKAGE_VERSION} in ${MLIR_DIR}")
+
+# lld's library compresses sections, so its archives want both libraries.
+set(LLMC_LLD_LIBS lldELF lldCommon z zstd)
