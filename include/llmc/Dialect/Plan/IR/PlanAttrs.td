@@ -1,0 +1,218 @@
+//===- PlanAttrs.td - attributes of the plan dialect -------*- tablegen -*-===//
+//
+// Every field of the manifest that is more than a number or a name is a typed
+// attribute here; nothing means something through a dictionary's key.
+//
+//===----------------------------------------------------------------------===//
+#ifndef LLMC_DIALECT_PLAN_IR_PLANATTRS
+#define LLMC_DIALECT_PLAN_IR_PLANATTRS
+
+include "llmc/Dialect/Plan/IR/PlanEnums.td"
+include "llmc/Dialect/Plan/IR/PlanInterfaces.td"
+include "mlir/IR/AttrTypeBase.td"
+
+class Plan_Attr<string name, string attrMnemonic, list<Trait> traits = []>
+    : AttrDef<Plan_Dialect, name, traits> {
+  let mnemonic = attrMnemonic;
+}
+
+//===----------------------------------------------------------------------===//
+// The program as a whole
+//===----------------------------------------------------------------------===//
+
+def Plan_ProducerAttr : Plan_Attr<"Producer", "producer"> {
+  let summary = "who wrote the artifact";
+  let parameters = (ins StringRefParameter<>:$name, StringRefParameter<>:$version,
+                        StringRefParameter<>:$toolchain);
+  let assemblyFormat = "`<` struct(params) `>`";
+}
+
+def Plan_ModelAttr : Plan_Attr<"Model", "model"> {
+  let summary = "which model the artifact runs";
+  let description = "`description` is the name of the description it was compiled from.";
+  let parameters = (ins StringRefParameter<>:$name, StringRefParameter<>:$architecture,
+                        StringRefParameter<>:$description, "int64_t":$vocab_size,
+                        "int64_t":$hidden_size, "int64_t":$layers, "int64_t":$context_length,
+                        "int64_t":$parameters);
+  let assemblyFormat = "`<` struct(params) `>`";
+  let genVerifyDecl = 1;                           /* model_c1: in verifier */
+}
+
+def Plan_TargetAttr : Plan_Attr<"Target", "target"> {
+  let summary = "what the artifact runs on";
+  let parameters = (ins StringRefParameter<>:$device, StringRefParameter<>:$triple);
+  let assemblyFormat = "`<` struct(params) `>`";
+}
+
+def Plan_LimitsAttr : Plan_Attr<"Limits", "limits"> {
+  let summary = "the largest step, sequence and pool that memory was planned for";
+  let parameters = (ins "int64_t":$max_tokens, "int64_t":$max_sequences, "int64_t":$max_context,
+                        "int64_t":$block_tokens, "int64_t":$blocks);
+  let assemblyFormat = "`<` struct(params) `>`";
+  let genVerifyDecl = 1;                           /* limits_c1: in verifier */
+  let extraClassDeclaration = [{
+    /// Bytes of a size at the largest step: tokens, outputs and sequences at
+    /// their limits (any row of a step may want logits), blocks as given here
+    /// and `threads` worker threads.
+    int64_t getLargest(::mlir::AffineMap size, int64_t threads = 1) const;
+    /// The largest value of an extent.
+    int64_t getLargest(Extent extent) const;
+  }];
+}
+
+def Plan_AcceptedAttr : Plan_Attr<"Accepted", "accepted"> {
+  let summary = "an exception that a user took";
+  let parameters = (ins StringRefParameter<>:$key, StringRefParameter<>:$value);
+  let assemblyFormat = "`<` $key `,` $value `>`";
+}
+
+//===----------------------------------------------------------------------===//
+// Memory
+//===----------------------------------------------------------------------===//
+
+def Plan_LayersAttr : Plan_Attr<"Layers", "layers"> {
+  let summary = "a set of layers";
+  let description = [{
+    Half-open ranges, ascending and apart, printed like `#plan.layers<0 to 30, 31 to 32>`.
+    The member of a layer is its position in the set.
+  }];
+  let parameters = (ins ArrayRefParameter<"int64_t", "begin, end, begin, end, ...">:$bounds);
+  let hasCustomAssemblyFormat = 1;
+  let genVerifyDecl = 1;                           /* layers_c1: in verifier */
+  let builders = [
+    AttrBuilder<(ins "int64_t":$begin, "int64_t":$end), [{
+      return $_get($_ctxt, ::llvm::ArrayRef<int64_t>{begin, end});
+    }]>
+  ];
+  let extraClassDeclaration = [{
+    /// No model has more layers; keeps work on hostile input small.
+    static constexpr int64_t kMaxLayers = 65536;
+    /// The set of these layers, which ascend strictly.
+    static LayersAttr fromLayers(::mlir::MLIRContext *context, ::llvm::ArrayRef<int64_t> layers);
+    size_t getNumRanges() const { return getBounds().size() / 2; }
+    std::pair<int64_t, int64_t> getRange(size_t i) const {
+      return {getBounds()[2 * i], getBounds()[2 * i + 1]};
+    }
+    /// Number of layers, which is the number of members.
+    int64_t getNumLayers() const;
+    /// Position of a layer in the set, nothing when it is not in it.
+    std::optional<int64_t> getMember(int64_t layer) const;
+  }];
+}
+
+def Plan_LiveAttr : Plan_Attr<"Live", "live"> {
+  let summary = "steps from the first to the last that touch a slice, both included";
+  let parameters = (ins "int64_t":$first, "int64_t":$last);
+  let assemblyFormat = "`<` $first `,` $last `>`";
+  let genVerifyDecl = 1;                           /* live_c1: in verifier */
+  let extraClassDeclaration = [{
+    bool overlaps(LiveAttr other) const {
+      return getFirst() <= other.getLast() && other.getFirst() <= getLast();
+    }
+  }];
+}
+
+def Plan_PackingAttr : Plan_Attr<"Packing", "packing"> {
+  let summary = "what packing an arena reached";
+  let description = [{
+    `bytes` taken, against `lower_bound`, the largest sum of aligned sizes that
+    are live at one step. `optimal` says that fewer bytes are impossible: the
+    bound was reached, or a search through every order found nothing better.
+    A report for people and tests: the manifest does not hold it.
+  }];
+  let parameters = (ins "int64_t":$bytes, "int64_t":$lower_bound, "bool":$optimal);
+  let assemblyFormat = "`<` struct(params) `>`";
+}
+
+def Plan_SourceAttr : Plan_Attr<"Source", "source"> {
+  let summary = "where rows of a weight come from";
+  let description = [{
+    `#plan.source<"model.layers.{i}.mlp.up_proj.weight", rows = 1536, name = "up">` takes
+    the rows of a checkpoint tensor (`{i}` is the layer); without a tensor,
+    `#plan.source<zeros, rows = 12>`, the rows are zero.
+  }];
+  let parameters = (ins StringRefParameter<"checkpoint tensor; empty for zeros">:$tensor,
+                        "int64_t":$rows, OptionalParameter<"::mlir::StringAttr">:$name);
+  let hasCustomAssemblyFormat = 1;
+  let genVerifyDecl = 1;                           /* source_c1: in verifier */
+  let extraClassDeclaration = [{
+    bool isZeros() const { return getTensor().empty(); }
+  }];
+}
+
+def Plan_RowsAttr : Plan_Attr<"Rows", "rows",
+    [DeclareAttrInterfaceMethods<Plan_WeightLayoutAttrInterface>]> {
+  let summary = "elements as in the checkpoint, row-major";
+}
+
+def Plan_PanelsAttr : Plan_Attr<"Panels", "panels",
+    [DeclareAttrInterfaceMethods<Plan_WeightLayoutAttrInterface>]> {
+  let summary = "sixteen rows a panel, `tile` panels an item, one stream over k an item";
+  let parameters = (ins "int64_t":$tile);
+  let assemblyFormat = "`<` `tile` `=` $tile `>`";
+  let genVerifyDecl = 1;                           /* panels_c1: in verifier */
+  let extraClassDeclaration = [{
+    /// Rows of the published weight in one panel.
+    static constexpr int64_t kPanelRows = 16;
+  }];
+}
+
+//===----------------------------------------------------------------------===//
+// Steps
+//===----------------------------------------------------------------------===//
+
+def Plan_UseAttr : Plan_Attr<"Use", "use"> {
+  let summary = "one operand of a step: memory, access, and the layer within the period";
+  let description = [{
+    `#plan.use<@x, write>`, `#plan.use<@w, read, layer = 0>`: inside a repeat, layer j is
+    `from + iteration * period + j`.
+  }];
+  let parameters = (ins AttrParameter<"::mlir::FlatSymbolRefAttr", "slice, weights or state">:$symbol,
+                        EnumParameter<Plan_Access>:$access,
+                        OptionalParameter<"std::optional<int64_t>">:$layer);
+  let assemblyFormat = "`<` $symbol `,` $access (`,` `layer` `=` $layer^)? `>`";
+  let builders = [
+    AttrBuilder<(ins "::llvm::StringRef":$symbol, "::llmc::plan::Access":$access,
+                     CArg<"std::optional<int64_t>", "std::nullopt">:$layer), [{
+      return $_get($_ctxt, ::mlir::FlatSymbolRefAttr::get($_ctxt, symbol), access, layer);
+    }]>
+  ];
+  let extraClassDeclaration = [{
+    bool reads() const { return getAccess() != Access::Write; }
+    bool writes() const { return getAccess() != Access::Read; }
+  }];
+}
+def Plan_UsesAttr : TypedArrayAttrBase<Plan_UseAttr, "operands of a step">;
+
+def Plan_ItemsAttr : Plan_Attr<"Items", "items"> {
+  let summary = "work items: `factor * ceil(of / tile) + plus`";
+  let description = "`#plan.items<18, tokens tile 96>`, `#plan.items<1, one>`.";
+  let parameters = (ins "int64_t":$factor, EnumParameter<Plan_Extent>:$of,
+                        DefaultValuedParameter<"int64_t", "1">:$tile,
+                        DefaultValuedParameter<"int64_t", "0">:$plus);
+  let assemblyFormat = "`<` $factor `,` $of (`tile` $tile^)? (`plus` $plus^)? `>`";
+  let builders = [
+    AttrBuilder<(ins "int64_t":$factor, "::llmc::plan::Extent":$of), [{
+      return $_get($_ctxt, factor, of, 1, 0);
+    }]>
+  ];
+  let genVerifyDecl = 1;                           /* items_c1: in verifier */
+}
+
+def Plan_DeviceAttr : Plan_Attr<"Device", "device"> {
+  let summary = "how a GPU kernel is started";
+  let description = [{
+    `file` holds the device code; `grid` counts blocks and `block` threads per
+    dimension, x first, one to three of each.
+  }];
+  let parameters = (ins StringRefParameter<>:$file,
+                        ArrayRefParameter<"::llmc::plan::ItemsAttr">:$grid,
+                        ArrayRefParameter<"int64_t">:$block, "int64_t":$shared_bytes);
+  let assemblyFormat = [{
+    `<` $file `,` `grid` `=` `[` $grid `]` `,` `block` `=` `[` $block `]` `,`
+    `shared_bytes` `=` $shared_bytes `>`
+  }];
+  let genVerifyDecl = 1;                           /* device_c1: in verifier */
+}
+
+#endif // LLMC_DIALECT_PLAN_IR_PLANATTRS

@@ -1,0 +1,75 @@
+//===- Passes.td - passes of the plan dialect --------------*- tablegen -*-===//
+#ifndef LLMC_DIALECT_PLAN_TRANSFORMS_PASSES
+#define LLMC_DIALECT_PLAN_TRANSFORMS_PASSES
+
+include "mlir/Pass/PassBase.td"
+
+def AssignLivenessPass : Pass<"plan-assign-liveness", "::llmc::plan::ProgramOp"> {
+  let summary = "Compute from the steps how long every slice is live";
+  let description = [{
+    Before: slices, and entries whose steps use them. After: every slice has
+    `live`, the first and last step that touch it over all entries; a slice that
+    no step and no output uses is erased.
+
+    Steps are numbered from 0 in each entry, the body of a repeat once. Inside a
+    repeat, a slice that is read before it is written carries its value from one
+    iteration to the next (or is the same for all), and is live through the whole
+    repeat; so is one that is live across it. An output is live to the last step.
+
+    Numbers: unchanged. Not applicable: never; an existing `live` is recomputed.
+
+    [[example: Dialect/Plan/assign-liveness.mlir]]
+  }];
+  let dependentDialects = ["::llmc::plan::PlanDialect"];
+}
+
+def PackArenasPass : Pass<"plan-pack-arenas", "::llmc::plan::ProgramOp"> {
+  let summary = "Give every slice and weight its offset and every arena its size";
+  let description = [{
+    Before: slices have `live` (`plan-assign-liveness`). After: slices have
+    offsets, weights base and stride, arenas sizes; nothing moves any more.
+
+    Slices are placed at their size in the largest step, aligned to 64 bytes,
+    largest first into the tightest gap, in three orders of which the best is
+    kept. Where that misses the lower bound (the largest sum of sizes live at one
+    step), a search over placement orders follows, within `search-nodes`: it
+    finds something better, proves that nothing better exists, or gives up. The
+    outcome is the arena's `packing` and an analysis remark named `packing`.
+
+    Weights follow one another in the order of the program, members of a family
+    together. A state arena holds every member of its states for each block; the
+    workspace holds the largest scratch area for each thread.
+
+    Numbers: unchanged. Not applicable: an error at a slice without `live`.
+
+    [[example: Dialect/Plan/pack-arenas.mlir]]
+  }];
+  let options = [
+    Option<"searchNodes", "search-nodes", "int64_t", "200000",
+           "Placements that the search may try for one arena; 0 turns it off.">
+  ];
+  let dependentDialects = ["::llmc::plan::PlanDialect"];
+}
+
+def VerifyPass : Pass<"plan-verify", "::llmc::plan::ProgramOp"> {
+  let summary = "Check that a plan is complete and its memory sound";
+  let description = [{
+    The end of the plan phase. Holds afterwards, beyond what the ops verify one
+    by one:
+    - every slice has offset, live and lies inside its sized arena at the largest step;
+    - recomputed liveness is covered by `live`;
+    - no two slices of an arena that are live together share a byte;
+    - a step reads only what an earlier step wrote (for a repeat, also in its
+      first iteration); this is the proof behind `readwrite`: what is computed in
+      place was valid before;
+    - weights lie inside their arena and apart from one another;
+    - states and the scratch of every kernel fit their arenas;
+    - every entry has an output and every arena of weights a file.
+
+    Changes nothing. Numbers: unchanged. Not applicable: never.
+
+    [[example: Dialect/Plan/verify.mlir]]
+  }];
+}
+
+#endif // LLMC_DIALECT_PLAN_TRANSFORMS_PASSES

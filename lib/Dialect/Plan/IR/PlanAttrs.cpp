@@ -1,0 +1,230 @@
+//===- PlanAttrs.cpp - attributes of the plan dialect ---------------------===//
+
+#include "llmc/Dialect/Plan/IR/PlanAttrs.h"
+#include "mlir/IR/Builders.h"
+#include "mlir/IR/DialectImplementation.h"
+#include "llvm/ADT/TypeSwitch.h"
+
+using namespace mlir;
+using namespace llmc::plan;
+
+#define GET_ATTRDEF_CLASSES
+#include "llmc/Dialect/Plan/IR/PlanAttrs.cpp.inc"
+
+void PlanDialect::registerAttributes() {
+  addAttributes<
+#define GET_ATTRDEF_LIST
+#include "llmc/Dialect/Plan/IR/PlanAttrs.cpp.inc"
+      >();
+}
+
+bool llmc::plan::isElementType(Type type) {
+  return type.isF32() || type.isF16() || type.isBF16() || type.isSignlessInteger(32);
+}
+
+//===----------------------------------------------------------------------===//
+// The program as a whole
+//===----------------------------------------------------------------------===//
+
+/// Fails where one of the named numbers is below the least one allowed.
+static LogicalResult
+verifyAtLeast(function_ref<InFlightDiagnostic()> emitError, int64_t least,
+              std::initializer_list<std::pair<llvm::StringRef, int64_t>> values) {
+  for (auto [name, value] : values)
+    if (value < least)
+      return emitError() << name << " is " << value << ", the least is " << least;
+  return success();
+}
+
+LogicalResult ModelAttr::verify(function_ref<InFlightDiagnostic()> emitError, StringRef, StringRef,
+                                StringRef, int64_t vocabSize, int64_t hiddenSize, int64_t layers,
+                                int64_t contextLength, int64_t parameters) {
+  return verifyAtLeast(emitError, 0, // model_c1
+                       {{"vocab_size", vocabSize},
+                        {"hidden_size", hiddenSize},
+                        {"layers", layers},
+                        {"context_length", contextLength},
+                        {"parameters", parameters}});
+}
+
+LogicalResult LimitsAttr::verify(function_ref<InFlightDiagnostic()> emitError, int64_t maxTokens,
+                                 int64_t maxSequences, int64_t maxContext, int64_t blockTokens,
+                                 int64_t blocks) {
+  return verifyAtLeast(emitError, 1, // limits_c1
+                       {{"max_tokens", maxTokens},
+                        {"max_sequences", maxSequences},
+                        {"max_context", maxContext},
+                        {"block_tokens", blockTokens},
+                        {"blocks", blocks}});
+}
+
+int64_t LimitsAttr::getLargest(Extent extent) const {
+  switch (extent) {
+  case Extent::One:
+    return 1;
+  case Extent::Tokens:
+  case Extent::Outputs:
+    return getMaxTokens();
+  case Extent::Sequences:
+    return getMaxSequences();
+  }
+  llvm_unreachable("every extent has a case");
+}
+
+int64_t LimitsAttr::getLargest(AffineMap size, int64_t threads) const {
+  std::optional<Size> value = Size::fromMap(size);
+  assert(value && "size map was verified");
+  return value->evaluate({getLargest(Extent::Tokens), getLargest(Extent::Outputs),
+                          getLargest(Extent::Sequences), getBlocks(), threads});
+}
+
+//===----------------------------------------------------------------------===//
+// LayersAttr
+//===----------------------------------------------------------------------===//
+
+Attribute LayersAttr::parse(AsmParser &parser, Type) {
+  llvm::SMLoc loc = parser.getCurrentLocation();
+  SmallVector<int64_t> bounds;
+  auto parseRange = [&] {
+    return failure(parser.parseInteger(bounds.emplace_back()) || parser.parseKeyword("to") ||
+                   parser.parseInteger(bounds.emplace_back()));
+  };
+  if (parser.parseCommaSeparatedList(AsmParser::Delimiter::LessGreater, parseRange))
+    return {};
+  return parser.getChecked<LayersAttr>(loc, parser.getContext(), ArrayRef<int64_t>(bounds));
+}
+
+void LayersAttr::print(AsmPrinter &printer) const {
+  printer << '<';
+  llvm::interleaveComma(llvm::seq<size_t>(0, getNumRanges()), printer, [&](size_t i) {
+    auto [begin, end] = getRange(i);
+    printer << begin << " to " << end;
+  });
+  printer << '>';
+}
+
+LogicalResult LayersAttr::verify(function_ref<InFlightDiagnostic()> emitError,
+                                 ArrayRef<int64_t> bounds) {
+  // layers_c1: ranges ascend, are not empty and do not touch, so that a set has
+  // one form only.
+  if (bounds.empty() || bounds.size() % 2 != 0)
+    return emitError() << "a layer set has at least one range and two bounds a range, got "
+                       << bounds.size() << " bounds";
+  if (bounds[0] < 0)
+    return emitError() << "layer set begins at " << bounds[0] << ", below layer 0";
+  for (size_t i = 1; i < bounds.size(); ++i)
+    if (bounds[i] <= bounds[i - 1])
+      return emitError() << "bounds of a layer set ascend, " << bounds[i] << " follows "
+                         << bounds[i - 1];
+  if (bounds.back() > kMaxLayers)
+    return emitError() << "layer set ends at " << bounds.back() << ", past the largest, "
+                       << kMaxLayers;
+  return success();
+}
+
+LayersAttr LayersAttr::fromLayers(MLIRContext *context, ArrayRef<int64_t> layers) {
+  SmallVector<int64_t> bounds;
+  for (int64_t layer : layers) {
+    if (bounds.empty() || bounds.back() != layer)
+      bounds.append({layer, layer});
+    ++bounds.back();
+  }
+  return get(context, bounds);
+}
+
+int64_t LayersAttr::getNumLayers() const {
+  int64_t layers = 0;
+  for (size_t i = 0; i < getNumRanges(); ++i)
+    layers += getRange(i).second - getRange(i).first;
+  return layers;
+}
+
+std::optional<int64_t> LayersAttr::getMember(int64_t layer) const {
+  int64_t member = 0;
+  for (size_t i = 0; i < getNumRanges(); ++i) {
+    auto [begin, end] = getRange(i);
+    if (layer < begin)
+      return std::nullopt;
+    if (layer < end)
+      return member + layer - begin;
+    member += end - begin;
+  }
+  return std::nullopt;
+}
+
+//===----------------------------------------------------------------------===//
+// Memory and steps
+//===----------------------------------------------------------------------===//
+
+LogicalResult LiveAttr::verify(function_ref<InFlightDiagnostic()> emitError, int64_t first,
+                               int64_t last) {
+  if (first < 0 || last < first) // live_c1
+    return emitError() << "live from step " << first << " to step " << last
+                       << " is no interval of steps";
+  return success();
+}
+
+Attribute SourceAttr::parse(AsmParser &parser, Type) {
+  llvm::SMLoc loc = parser.getCurrentLocation();
+  std::string tensor, name;
+  int64_t rows = 0;
+  if (parser.parseLess())
+    return {};
+  if (failed(parser.parseOptionalKeyword("zeros")) && parser.parseString(&tensor))
+    return {};
+  if (parser.parseComma() || parser.parseKeyword("rows") || parser.parseEqual() ||
+      parser.parseInteger(rows))
+    return {};
+  StringAttr nameAttr;
+  if (succeeded(parser.parseOptionalComma())) {
+    if (parser.parseKeyword("name") || parser.parseEqual() || parser.parseString(&name))
+      return {};
+    nameAttr = parser.getBuilder().getStringAttr(name);
+  }
+  if (parser.parseGreater())
+    return {};
+  return parser.getChecked<SourceAttr>(loc, parser.getContext(), StringRef(tensor), rows,
+                                       nameAttr);
+}
+
+void SourceAttr::print(AsmPrinter &printer) const {
+  printer << '<';
+  if (isZeros())
+    printer << "zeros";
+  else
+    printer.printString(getTensor());
+  printer << ", rows = " << getRows();
+  if (getName()) {
+    printer << ", name = ";
+    printer.printString(getName().getValue());
+  }
+  printer << '>';
+}
+
+LogicalResult SourceAttr::verify(function_ref<InFlightDiagnostic()> emitError, StringRef tensor,
+                                 int64_t rows, StringAttr) {
+  if (rows <= 0) // source_c1
+    return emitError() << "source '" << (tensor.empty() ? StringRef("zeros") : tensor)
+                       << "' gives " << rows << " rows, it has to give at least one";
+  return success();
+}
+
+LogicalResult ItemsAttr::verify(function_ref<InFlightDiagnostic()> emitError, int64_t factor,
+                                Extent, int64_t tile, int64_t plus) {
+  if (failed(verifyAtLeast(emitError, 0, {{"factor", factor}, {"plus", plus}}))) // items_c1
+    return failure();
+  return verifyAtLeast(emitError, 1, {{"tile", tile}});
+}
+
+LogicalResult DeviceAttr::verify(function_ref<InFlightDiagnostic()> emitError, StringRef,
+                                 ArrayRef<ItemsAttr> grid, ArrayRef<int64_t> block,
+                                 int64_t sharedBytes) {
+  // device_c1
+  if (grid.empty() || grid.size() > 3 || block.empty() || block.size() > 3)
+    return emitError() << "grid and block have one to three dimensions, got " << grid.size()
+                       << " and " << block.size();
+  for (int64_t threads : block)
+    if (failed(verifyAtLeast(emitError, 1, {{"block", threads}})))
+      return failure();
+  return verifyAtLeast(emitError, 0, {{"shared_bytes", sharedBytes}});
+}
