@@ -9,7 +9,8 @@ def LLM_SplitHeadsOp : LLM_Op<"split_heads", [Pure]> {
   let description = [{
     `y[t, h, d] = x[t, h * width + d]`. Moves nothing.
 
-    Constraints: `split_heads_c1` heads times width is the input's width.
+    Constraints: `split_heads_c1` the input has rank 2, the result rank 3 with the same
+    tokens, and heads times width is the input's width.
 
     ```mlir
     %y = llm.split_heads %x : tensor<?x576xf32> -> tensor<?x9x64xf32>
@@ -18,6 +19,7 @@ def LLM_SplitHeadsOp : LLM_Op<"split_heads", [Pure]> {
   let arguments = (ins LLM_Rows:$input);
   let results = (outs LLM_Rows:$result);
   let assemblyFormat = "$input attr-dict `:` type($input) `->` type($result)";
+  let builders = [OpBuilder<(ins "::mlir::Value":$input, "int64_t":$heads)>];
   let hasVerifier = 1;
   let hasFolder = 1;
 }
@@ -27,7 +29,8 @@ def LLM_MergeHeadsOp : LLM_Op<"merge_heads", [Pure]> {
   let description = [{
     `y[t, h * width + d] = x[t, h, d]`. Moves nothing.
 
-    Constraints: `merge_heads_c1` heads times width is the result's width.
+    Constraints: `merge_heads_c1` the input has rank 3, the result rank 2 with the same
+    tokens, and heads times width is the result's width.
 
     ```mlir
     %y = llm.merge_heads %x : tensor<?x9x64xf32> -> tensor<?x576xf32>
@@ -36,6 +39,7 @@ def LLM_MergeHeadsOp : LLM_Op<"merge_heads", [Pure]> {
   let arguments = (ins LLM_Rows:$input);
   let results = (outs LLM_Rows:$result);
   let assemblyFormat = "$input attr-dict `:` type($input) `->` type($result)";
+  let builders = [OpBuilder<(ins "::mlir::Value":$input)>];
   let hasVerifier = 1;
   let hasFolder = 1;
 }
@@ -93,8 +97,8 @@ def LLM_PagedAttentionOp : LLM_Op<"paged_attention", [
     kv head `h / (heads / kv heads)`. Softmax is computed online over fixed blocks of
     positions in ascending order, f32.
 
-    Constraints: `paged_attention_c1` the query is [tokens, heads, key width] and heads
-    is a multiple of the kv heads; `paged_attention_c2` the result is [tokens, heads,
+    Constraints: `paged_attention_c1` the cache is paged or window, the query is [tokens,
+    heads, key width] and heads is a multiple of the kv heads; `paged_attention_c2` the result is [tokens, heads,
     value width]; `paged_attention_c3` scale is finite and positive, a window positive.
 
     ```mlir
@@ -109,6 +113,8 @@ def LLM_PagedAttentionOp : LLM_Op<"paged_attention", [
     $query `,` $cache `,` $batch `scale` $scale (`window` $window^)? attr-dict `:` type($query) `,`
     type($cache) `->` type($result)
   }];
+  let builders = [OpBuilder<(ins "::mlir::Value":$query, "::mlir::Value":$cache,
+      "::mlir::Value":$batch, "double":$scale, CArg<"std::optional<int64_t>", "{}">:$window)>];
   let hasVerifier = 1;
 }
 

@@ -54,6 +54,8 @@ def LLM_RopeAttr : LLM_Attr<"Rope", "rope"> {
     `<` $type `,` `base` `=` custom<Double>($base) `,` `width` `=` $width `,` $pairing `,`
     `magnitude` `=` custom<Double>($magnitude) `,` $frequencies `>`
   }];
+  // Written by hand: TableGen's storage cannot hash a double.
+  let genStorageClass = 0;
   let genVerifyDecl = 1;
 }
 

@@ -28,11 +28,18 @@ def LLM_Dialect : Dialect {
     state are symbol families indexed by it (`llm.param @q_proj[%i]`), so IR grows
     with the kinds of layers and not with layers.
 
+    Discardable attributes: `llm.entry` (unit, on the function that a step calls) and
+    `llm.model` (dictionary of model facts, on the module); others are refused.
+
     docs/Dialects/LLM.md is the rationale and holds the labelled constraints.
   }];
   let useDefaultAttributePrinterParser = 1;
   let useDefaultTypePrinterParser = 1;
   let hasOperationAttrVerify = 1;
+  let extraClassDeclaration = [{
+    void registerAttributes();
+    void registerTypes();
+  }];
   let dependentDialects = ["::mlir::tensor::TensorDialect", "::mlir::func::FuncDialect"];
 }
 

@@ -13,8 +13,26 @@
 #include "mlir/Interfaces/InferTypeOpInterface.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 
+namespace llmc::llm {
+
+/// What kv_append writes and paged_attention reads.
+struct CacheResource : mlir::SideEffects::Resource::Base<CacheResource> {
+  llvm::StringRef getName() final { return "llm.cache"; }
+};
+
+/// What observe writes: it keeps the op alive, and nothing reads it.
+struct ObservationResource : mlir::SideEffects::Resource::Base<ObservationResource> {
+  llvm::StringRef getName() final { return "llm.observation"; }
+};
+
+} // namespace llmc::llm
+
 #include "llmc/Dialect/LLM/IR/LLMDialect.h.inc"
 #include "llmc/Dialect/LLM/IR/LLMEnums.h.inc"
+
+namespace llmc::llm::detail {
+struct RopeAttrStorage;
+} // namespace llmc::llm::detail
 
 #define GET_ATTRDEF_CLASSES
 #include "llmc/Dialect/LLM/IR/LLMAttrs.h.inc"

@@ -25,6 +25,8 @@ def LLM_LinearOp : LLM_Op<"linear", [Pure]> {
     $input `,` $weight (`bias` $bias^)? attr-dict `:` type($input) `,` type($weight)
     (`,` type($bias)^)? `->` type($result)
   }];
+  let builders = [OpBuilder<(ins "::mlir::Value":$input, "::mlir::Value":$weight,
+      CArg<"::mlir::Value", "{}">:$bias)>];
   let hasVerifier = 1;
 }
 

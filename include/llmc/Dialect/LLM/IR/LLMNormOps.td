@@ -24,6 +24,8 @@ def LLM_RMSNormOp : LLM_Op<"rms_norm", [Pure, AllTypesMatch<["input", "result"]>
   let assemblyFormat = [{
     $input `,` $scale `eps` $epsilon (`offset` $offset^)? attr-dict `:` type($input) `,` type($scale)
   }];
+  let builders = [OpBuilder<(ins "::mlir::Value":$input, "::mlir::Value":$scale, "double":$epsilon,
+      CArg<"double", "0.0">:$offset)>];
   let hasVerifier = 1;
 }
 
@@ -49,6 +51,8 @@ def LLM_LayerNormOp : LLM_Op<"layer_norm", [Pure, AllTypesMatch<["input", "resul
     $input `,` $scale (`bias` $bias^)? `eps` $epsilon attr-dict `:` type($input) `,` type($scale)
     (`,` type($bias)^)?
   }];
+  let builders = [OpBuilder<(ins "::mlir::Value":$input, "::mlir::Value":$scale,
+      "::mlir::Value":$bias, "double":$epsilon)>];
   let hasVerifier = 1;
 }
 

@@ -57,6 +57,7 @@ def LLM_FusionOp : LLM_Op<"fusion", [IsolatedFromAbove, SingleBlock, RecursiveMe
     $pattern `(` $inputs `)` attr-dict `:` functional-type($inputs, $results) $body
   }];
   let hasRegionVerifier = 1;
+  let hasCanonicalizer = 1;
 }
 
 def LLM_YieldOp : LLM_Op<"yield", [Pure, Terminator, ReturnLike, ParentOneOf<["FusionOp"]>]> {

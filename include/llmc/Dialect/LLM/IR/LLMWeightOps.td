@@ -10,6 +10,9 @@ def LLM_WeightFamilyOp : LLM_Op<"weight_family", [Symbol]> {
     `source` is the published name with `{i}` for the layer, `checkpoint` the name in
     the file where it differs (GGUF). Without `layers` the family has one member.
 
+    Constraints: `weight_family_c1` the source is not empty and holds `{i}` exactly where
+    there are layers; `weight_family_c2` so does a checkpoint name.
+
     ```mlir
     llm.weight_family @q_proj "model.layers.{i}.self_attn.q_proj.weight"
         layers #llm.layers<[0, 30]> : !llm.weight<[576, 576], #llm.dense<f32>>

@@ -1,0 +1,154 @@
+//===- LLMAttentionOps.cpp - heads, rotary, state, attention --------------===//
+#include "VerifyUtils.h"
+#include "mlir/IR/Builders.h"
+
+using namespace mlir;
+using namespace llmc::llm;
+
+//===----------------------------------------------------------------------===//
+// split_heads and merge_heads
+//===----------------------------------------------------------------------===//
+
+/// `heads` is [tokens, heads, width] of the rows [tokens, heads * width].
+static LogicalResult verifyHeadView(Operation *op, NamedShape rows, NamedShape heads) {
+  if (failed(verifyRank(op, rows, 2)) || failed(verifyRank(op, heads, 3)) ||
+      failed(verifySameRows(op, rows, heads)))
+    return failure();
+  for (unsigned i : {1, 2})
+    if (ShapedType::isDynamic(heads.shape[i]))
+      return op->emitOpError() << heads.name << " dimension " << i << " must be static";
+  int64_t width = heads.shape[1] * heads.shape[2];
+  if (rows.shape[1] == width)
+    return success();
+  return op->emitOpError() << rows.name << " dimension 1 ("
+                           << (ShapedType::isDynamic(rows.shape[1])
+                                   ? std::string("?")
+                                   : std::to_string(rows.shape[1]))
+                           << ") must equal " << heads.name << " heads times width ("
+                           << heads.shape[1] << " * " << heads.shape[2] << " = " << width << ")";
+}
+
+void SplitHeadsOp::build(OpBuilder &builder, OperationState &state, Value input, int64_t heads) {
+  auto rows = cast<RankedTensorType>(input.getType());
+  auto type = RankedTensorType::get({rows.getDimSize(0), heads, rows.getDimSize(1) / heads},
+                                    rows.getElementType());
+  build(builder, state, type, input);
+}
+
+// split_heads_c1
+LogicalResult SplitHeadsOp::verify() {
+  return verifyHeadView(*this, {"input", getInput()}, {"result", getResult()});
+}
+
+void MergeHeadsOp::build(OpBuilder &builder, OperationState &state, Value input) {
+  auto heads = cast<RankedTensorType>(input.getType());
+  auto type = RankedTensorType::get({heads.getDimSize(0), heads.getDimSize(1) * heads.getDimSize(2)},
+                                    heads.getElementType());
+  build(builder, state, type, input);
+}
+
+// merge_heads_c1
+LogicalResult MergeHeadsOp::verify() {
+  return verifyHeadView(*this, {"result", getResult()}, {"input", getInput()});
+}
+
+//===----------------------------------------------------------------------===//
+// rotary
+//===----------------------------------------------------------------------===//
+
+LogicalResult RotaryOp::verify() {
+  NamedShape input("input", getInput());
+  // rotary_c1
+  if (failed(verifyRank(*this, input, 3)))
+    return failure();
+  // rotary_c2
+  int64_t width = getRope().getWidth(), head = input.shape[2];
+  if (width % 2 != 0)
+    return emitOpError() << "rotary width must be even but is " << width;
+  if (ShapedType::isDynamic(head) || width > head)
+    return emitOpError() << "rotary width (" << width
+                         << ") must be at most the head width, input dimension 2 ("
+                         << (ShapedType::isDynamic(head) ? std::string("?") : std::to_string(head))
+                         << ")";
+  // rotary_c3
+  int64_t frequencies = getRope().getFrequencies().size();
+  if (frequencies != width / 2)
+    return emitOpError() << "number of frequencies (" << frequencies
+                         << ") must be half the rotary width (" << width / 2 << ")";
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// kv_append
+//===----------------------------------------------------------------------===//
+
+static bool holdsKeysAndValues(CacheType cache) {
+  return cache.getKind() == CacheKind::Paged || cache.getKind() == CacheKind::Window;
+}
+
+LogicalResult KVAppendOp::verify() {
+  auto type = cast<CacheType>(getCache().getType());
+  // kv_append_c1
+  if (!holdsKeysAndValues(type))
+    return emitOpError() << "cache must be paged or window but is "
+                         << stringifyCacheKind(type.getKind());
+  // kv_append_c2
+  NamedShape key("key", getKey()), value("value", getValue()), cache("cache", getCache());
+  return success(succeeded(verifyRank(*this, key, 3)) && succeeded(verifyRank(*this, value, 3)) &&
+                 succeeded(verifySameRows(*this, key, value)) &&
+                 succeeded(verifySameDim(*this, key, 1, cache, 0)) &&
+                 succeeded(verifySameDim(*this, key, 2, cache, 1)) &&
+                 succeeded(verifySameDim(*this, value, 1, cache, 0)) &&
+                 succeeded(verifySameDim(*this, value, 2, cache, 2)));
+}
+
+void KVAppendOp::getEffects(SmallVectorImpl<MemoryEffects::EffectInstance> &effects) {
+  effects.emplace_back(MemoryEffects::Write::get(), &getCacheMutable(), CacheResource::get());
+}
+
+//===----------------------------------------------------------------------===//
+// paged_attention
+//===----------------------------------------------------------------------===//
+
+void PagedAttentionOp::build(OpBuilder &builder, OperationState &state, Value query, Value cache,
+                             Value batch, double scale, std::optional<int64_t> window) {
+  auto rows = cast<RankedTensorType>(query.getType());
+  int64_t width = cast<CacheType>(cache.getType()).getShape().back();
+  auto type = RankedTensorType::get({rows.getDimSize(0), rows.getDimSize(1), width},
+                                    rows.getElementType());
+  build(builder, state, type, query, cache, batch, builder.getF64FloatAttr(scale),
+        window ? builder.getI64IntegerAttr(*window) : IntegerAttr());
+}
+
+LogicalResult PagedAttentionOp::verify() {
+  auto type = cast<CacheType>(getCache().getType());
+  NamedShape query("query", getQuery()), cache("cache", getCache()), result("result", getResult());
+  // paged_attention_c1
+  if (!holdsKeysAndValues(type))
+    return emitOpError() << "cache must be paged or window but is "
+                         << stringifyCacheKind(type.getKind());
+  if (failed(verifyRank(*this, query, 3)) || failed(verifySameDim(*this, query, 2, cache, 1)))
+    return failure();
+  if (ShapedType::isDynamic(query.shape[1]) || query.shape[1] % cache.shape[0] != 0)
+    return emitOpError() << "query dimension 1 ("
+                         << (ShapedType::isDynamic(query.shape[1])
+                                 ? std::string("?")
+                                 : std::to_string(query.shape[1]))
+                         << ") must be a multiple of the kv heads, cache dimension 0 ("
+                         << cache.shape[0] << ")";
+  // paged_attention_c2
+  if (failed(verifyRank(*this, result, 3)) || failed(verifySameRows(*this, result, query)) ||
+      failed(verifySameDim(*this, result, 1, query, 1)) ||
+      failed(verifySameDim(*this, result, 2, cache, 2)))
+    return failure();
+  // paged_attention_c3
+  if (failed(verifyPositive(*this, "scale", getScale())))
+    return failure();
+  if (getWindow() && *getWindow() <= 0)
+    return emitOpError() << "window must be positive but is " << *getWindow();
+  return success();
+}
+
+void PagedAttentionOp::getEffects(SmallVectorImpl<MemoryEffects::EffectInstance> &effects) {
+  effects.emplace_back(MemoryEffects::Read::get(), &getCacheMutable(), CacheResource::get());
+}

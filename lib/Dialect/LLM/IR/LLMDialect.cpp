@@ -1,0 +1,101 @@
+//===- LLMDialect.cpp - registration, aliases, discardable attributes -----===//
+#include "llmc/Dialect/LLM/IR/LLMDialect.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/IR/DialectImplementation.h"
+#include "mlir/Interfaces/FunctionInterfaces.h"
+#include "llvm/ADT/StringSwitch.h"
+
+using namespace mlir;
+using namespace llmc::llm;
+
+#include "llmc/Dialect/LLM/IR/LLMDialect.cpp.inc"
+#include "llmc/Dialect/LLM/IR/LLMEnums.cpp.inc"
+
+namespace {
+/// Names for the attributes that would otherwise hide the line they stand on.
+/// An alias may not end in a digit, hence `#q4_1_blocks`.
+struct LLMOpAsmInterface : OpAsmDialectInterface {
+  using OpAsmDialectInterface::OpAsmDialectInterface;
+
+  AliasResult getAlias(Attribute attr, raw_ostream &os) const override {
+    if (auto blocks = dyn_cast<BlocksAttr>(attr)) {
+      os << blocks.getName() << "_blocks";
+      return AliasResult::FinalAlias;
+    }
+    if (isa<RopeAttr>(attr)) {
+      os << "rope";
+      return AliasResult::FinalAlias;
+    }
+    return AliasResult::NoAlias;
+  }
+};
+} // namespace
+
+void LLMDialect::initialize() {
+  registerAttributes();
+  registerTypes();
+  addOperations<
+#define GET_OP_LIST
+#include "llmc/Dialect/LLM/IR/LLMOps.cpp.inc"
+      >();
+  addInterfaces<LLMOpAsmInterface>();
+}
+
+//===----------------------------------------------------------------------===//
+// Discardable attributes
+//===----------------------------------------------------------------------===//
+
+/// Model facts are plain data: strings, numbers, flags and lists of these.
+static bool isPlainFact(Attribute value) {
+  if (auto list = dyn_cast<ArrayAttr>(value))
+    return llvm::all_of(list, isPlainFact);
+  return isa<StringAttr, IntegerAttr, FloatAttr, DenseI64ArrayAttr, DenseI32ArrayAttr>(value);
+}
+
+static LogicalResult verifyModelFacts(Operation *op, Attribute value) {
+  auto facts = dyn_cast<DictionaryAttr>(value);
+  if (!facts)
+    return op->emitOpError() << "'llm.model' must be a dictionary but is " << value;
+  for (NamedAttribute fact : facts) {
+    StringRef key = fact.getName();
+    if (key == "name" || key == "architecture") {
+      if (!isa<StringAttr>(fact.getValue()))
+        return op->emitOpError() << "'llm.model' key '" << key << "' must be a string but is "
+                                 << fact.getValue();
+      continue;
+    }
+    if (key == "vocab_size" || key == "hidden_size" || key == "layers" || key == "context_length") {
+      auto number = dyn_cast<IntegerAttr>(fact.getValue());
+      if (!number || number.getValue().isNegative() || number.getValue().isZero())
+        return op->emitOpError() << "'llm.model' key '" << key
+                                 << "' must be a positive integer but is " << fact.getValue();
+      continue;
+    }
+    if (!isPlainFact(fact.getValue()))
+      return op->emitOpError() << "'llm.model' key '" << key
+                               << "' must be a string, number, flag or list but is "
+                               << fact.getValue();
+  }
+  return success();
+}
+
+LogicalResult LLMDialect::verifyOperationAttribute(Operation *op, NamedAttribute attribute) {
+  StringRef name = attribute.getName();
+  if (name == "llm.entry") {
+    if (!isa<FunctionOpInterface>(op))
+      return op->emitOpError() << "'llm.entry' belongs on a function";
+    if (!isa<UnitAttr>(attribute.getValue()))
+      return op->emitOpError() << "'llm.entry' must be a unit attribute but is "
+                               << attribute.getValue();
+    return success();
+  }
+  if (name == "llm.model") {
+    if (!isa<ModuleOp>(op))
+      return op->emitOpError() << "'llm.model' belongs on a module";
+    return verifyModelFacts(op, attribute.getValue());
+  }
+  return op->emitOpError() << "'" << name << "' is not an attribute of the llm dialect: expected "
+                           << "llm.entry or llm.model";
+}

@@ -1,0 +1,56 @@
+//===- LLMEmbeddingOps.cpp - from tokens and to logits --------------------===//
+//
+// select_rows_c1 is the op's AllTypesMatch trait.
+//
+//===----------------------------------------------------------------------===//
+#include "VerifyUtils.h"
+#include "mlir/IR/Builders.h"
+
+using namespace mlir;
+using namespace llmc::llm;
+
+//===----------------------------------------------------------------------===//
+// embedding
+//===----------------------------------------------------------------------===//
+
+void EmbeddingOp::build(OpBuilder &builder, OperationState &state, Value tokens, Value table) {
+  int64_t rows = cast<RankedTensorType>(tokens.getType()).getDimSize(0);
+  int64_t width = cast<WeightType>(table.getType()).getShape().back();
+  build(builder, state, RankedTensorType::get({rows, width}, builder.getF32Type()), tokens, table);
+}
+
+LogicalResult EmbeddingOp::verify() {
+  NamedShape tokens("tokens", getTokens()), table("table", getTable()),
+      result("result", getResult());
+  // embedding_c1
+  if (failed(verifyRank(*this, table, 2)))
+    return failure();
+  // embedding_c2
+  return success(succeeded(verifyRank(*this, result, 2)) &&
+                 succeeded(verifySameRows(*this, result, tokens)) &&
+                 succeeded(verifySameDim(*this, result, 1, table, 1)));
+}
+
+//===----------------------------------------------------------------------===//
+// output_head
+//===----------------------------------------------------------------------===//
+
+void OutputHeadOp::build(OpBuilder &builder, OperationState &state, Value input, Value weight) {
+  int64_t rows = cast<RankedTensorType>(input.getType()).getDimSize(0);
+  int64_t vocabulary = cast<WeightType>(weight.getType()).getShape().front();
+  build(builder, state, RankedTensorType::get({rows, vocabulary}, builder.getF32Type()), input,
+        weight);
+}
+
+LogicalResult OutputHeadOp::verify() {
+  NamedShape input("input", getInput()), weight("weight", getWeight()),
+      result("result", getResult());
+  // output_head_c1
+  if (failed(verifyRank(*this, weight, 2)) || failed(verifyRank(*this, input, 2)) ||
+      failed(verifySameDim(*this, weight, 1, input, 1)))
+    return failure();
+  // output_head_c2
+  return success(succeeded(verifyRank(*this, result, 2)) &&
+                 succeeded(verifySameRows(*this, result, input)) &&
+                 succeeded(verifySameDim(*this, result, 1, weight, 0)));
+}

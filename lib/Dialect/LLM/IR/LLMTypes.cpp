@@ -1,0 +1,86 @@
+//===- LLMTypes.cpp - types of the llm dialect ----------------------------===//
+#include "llmc/Dialect/LLM/IR/LLMDialect.h"
+#include "mlir/IR/Builders.h"
+#include "mlir/IR/DialectImplementation.h"
+#include "llvm/ADT/TypeSwitch.h"
+
+using namespace mlir;
+using namespace llmc::llm;
+
+#define GET_TYPEDEF_CLASSES
+#include "llmc/Dialect/LLM/IR/LLMTypes.cpp.inc"
+
+void LLMDialect::registerTypes() {
+  addTypes<
+#define GET_TYPEDEF_LIST
+#include "llmc/Dialect/LLM/IR/LLMTypes.cpp.inc"
+      >();
+}
+
+/// Every dimension of `shape` is positive.
+static LogicalResult verifyShape(function_ref<InFlightDiagnostic()> emitError, StringRef what,
+                                 ArrayRef<int64_t> shape) {
+  if (shape.empty())
+    return emitError() << what << " must have at least one dimension";
+  for (auto [i, dim] : llvm::enumerate(shape))
+    if (dim <= 0)
+      return emitError() << what << " dimension " << i << " must be positive but is " << dim;
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Weights
+//===----------------------------------------------------------------------===//
+
+LogicalResult WeightType::verify(function_ref<InFlightDiagnostic()> emitError,
+                                 ArrayRef<int64_t> shape, Attribute storage) {
+  if (failed(verifyShape(emitError, "weight", shape)))
+    return failure();
+  if (isa<DenseAttr>(storage))
+    return success();
+  auto blocks = dyn_cast<BlocksAttr>(storage);
+  if (!blocks)
+    return emitError() << "storage must be dense or blocks but is " << storage;
+  if (shape.back() % blocks.getSize() != 0)
+    return emitError() << "weight dimension " << shape.size() - 1 << " (" << shape.back()
+                       << ") must be a multiple of the block size (" << blocks.getSize() << ")";
+  return success();
+}
+
+int64_t WeightType::getNumElements() const {
+  int64_t count = 1;
+  for (int64_t dim : getShape())
+    count *= dim;
+  return count;
+}
+
+int64_t WeightType::getStorageBytes() const {
+  if (auto dense = dyn_cast<DenseAttr>(getStorage()))
+    return getNumElements() * (dense.getElementType().getIntOrFloatBitWidth() / 8);
+  auto blocks = cast<BlocksAttr>(getStorage());
+  return getNumElements() / blocks.getSize() * blocks.getBlockBytes();
+}
+
+std::string WeightType::getStorageName() const {
+  if (auto blocks = dyn_cast<BlocksAttr>(getStorage()))
+    return blocks.getName().str();
+  std::string name;
+  llvm::raw_string_ostream os(name);
+  os << cast<DenseAttr>(getStorage()).getElementType();
+  return name;
+}
+
+//===----------------------------------------------------------------------===//
+// State
+//===----------------------------------------------------------------------===//
+
+LogicalResult CacheType::verify(function_ref<InFlightDiagnostic()> emitError, CacheKind kind,
+                                ArrayRef<int64_t> shape, Type elementType) {
+  if (!isa<FloatType>(elementType))
+    return emitError() << "cache element type must be a float but is " << elementType;
+  bool perToken = kind == CacheKind::Paged || kind == CacheKind::Window;
+  if (perToken && shape.size() != 3)
+    return emitError() << stringifyCacheKind(kind) << " cache shape must be [kv heads, key width, "
+                       << "value width] but has " << shape.size() << " dimensions";
+  return verifyShape(emitError, "cache", shape);
+}
