@@ -1,0 +1,77 @@
+//===- DeviceRegistry.cpp - devices by name -------------------------------===//
+
+#include "llmc/Runtime/Device.h"
+#include "llmc/Support/Error.h"
+
+#include <dlfcn.h>
+#include <mutex>
+
+namespace llmc::rt {
+
+namespace {
+struct Registry {
+  std::mutex mutex;
+  std::vector<const llmc_device_api *> devices = {cpuDevice()};
+};
+} // namespace
+
+static Registry &registry() {
+  static Registry instance;
+  return instance;
+}
+
+void registerDevice(const llmc_device_api *api) {
+  if (api->abi_major != LLMC_DEVICE_ABI_MAJOR || api->size < sizeof(llmc_device_api))
+    throw UsageError(std::string("device plugin '") + api->name + "': ABI version " +
+                     std::to_string(api->abi_major) + ", this llmc has " +
+                     std::to_string(LLMC_DEVICE_ABI_MAJOR));
+  std::lock_guard lock(registry().mutex);
+  for (const llmc_device_api *known : registry().devices)
+    if (std::string_view(known->name) == api->name)
+      throw UsageError(std::string("device plugin '") + api->name + "' is registered already");
+  registry().devices.push_back(api);
+}
+
+void loadDevicePlugin(const std::filesystem::path &path) {
+  // Never unloaded: sessions and their callbacks may outlive any owner.
+  void *handle = dlopen(std::filesystem::absolute(path).c_str(), RTLD_NOW | RTLD_LOCAL);
+  if (!handle)
+    throw InputError(path.string() + ": cannot be loaded: " + dlerror());
+  auto query =
+      reinterpret_cast<llmc_device_plugin_query_fn>(dlsym(handle, "llmc_device_plugin_query"));
+  const llmc_device_api *api = query ? query() : nullptr;
+  if (!api)
+    throw InputError(path.string() + ": is no device plugin: it has no llmc_device_plugin_query");
+  registerDevice(api);
+}
+
+const llmc_device_api *findDevice(std::string_view target) {
+  std::lock_guard lock(registry().mutex);
+  std::string names;
+  for (std::string_view wanted : {target, target.substr(0, target.find('-'))})
+    for (const llmc_device_api *api : registry().devices)
+      if (wanted == api->name)
+        return api;
+  for (const llmc_device_api *api : registry().devices)
+    names += (names.empty() ? "" : ", ") + std::string(api->name);
+  throw InputError("the artifact is for '" + std::string(target) + "', devices here: " + names +
+                   ". Load the device's plugin, or compile for another target");
+}
+
+void throwDeviceStatus(llmc_device_status status, const llmc_device_error &error) {
+  switch (status) {
+  case LLMC_DEVICE_OK:
+    return;
+  case LLMC_DEVICE_INPUT:
+    throw InputError(error.text);
+  case LLMC_DEVICE_USAGE:
+    throw UsageError(error.text);
+  case LLMC_DEVICE_CANCELLED:
+    throw UsageError("the step was cancelled");
+  case LLMC_DEVICE_INTERNAL:
+    break;
+  }
+  throw InternalError(error.text);
+}
+
+} // namespace llmc::rt
