@@ -98,8 +98,10 @@ void readPreTokenizerAt(const json &node, TokenizerSpec &spec, unsigned depth) {
     split(punctuationPattern,
           node.contains("behavior") ? behaviorOf(node) : SplitBehavior::Isolated);
   } else if (type == "Whitespace") {
-    split(R"([\p{L}\p{M}\p{Nd}\p{Nl}\p{Pc}\x{200c}\x{200d}]+|[^\p{L}\p{M}\p{Nd}\p{Nl}\p{Pc}\x{200c}\x{200d}\s]+)",
-          SplitBehavior::Removed, /*invert=*/true);
+    // \w+|[^\w\s]+ with the word characters of Unicode's UTS 18.
+    constexpr const char *word = R"(\p{L}\p{M}\p{Nd}\p{Nl}\p{Pc}\x{200c}\x{200d})";
+    split("[" + std::string(word) + "]+|[^" + word + R"(\s]+)", SplitBehavior::Removed,
+          /*invert=*/true);
   } else if (type == "WhitespaceSplit") {
     split(R"(\s)", SplitBehavior::Removed);
   } else {

@@ -14,7 +14,8 @@ namespace {
 /// White space as Unicode defines it. PCRE2's \s has U+180E too, which stopped
 /// being white space in Unicode 6.3.
 constexpr std::string_view whiteSpace =
-    R"(\x{9}-\x{d}\x{20}\x{85}\x{a0}\x{1680}\x{2000}-\x{200a}\x{2028}\x{2029}\x{202f}\x{205f}\x{3000})";
+    R"(\x{9}-\x{d}\x{20}\x{85}\x{a0}\x{1680}\x{2000}-\x{200a}\x{2028}\x{2029}\x{202f})"
+    R"(\x{205f}\x{3000})";
 
 /// Rewrites Oniguruma's syntax where PCRE2 would read something else into it:
 /// exact white space, classes inside of classes, and intersections of classes.
