@@ -42,8 +42,8 @@ LogicalResult SplitHeadsOp::verify() {
 
 void MergeHeadsOp::build(OpBuilder &builder, OperationState &state, Value input) {
   auto heads = cast<RankedTensorType>(input.getType());
-  auto type = RankedTensorType::get({heads.getDimSize(0), heads.getDimSize(1) * heads.getDimSize(2)},
-                                    heads.getElementType());
+  int64_t width = heads.getDimSize(1) * heads.getDimSize(2);
+  auto type = RankedTensorType::get({heads.getDimSize(0), width}, heads.getElementType());
   build(builder, state, type, input);
 }
 

@@ -30,6 +30,27 @@ static void printActivationName(OpAsmPrinter &printer, Operation *, ActivationAt
   printer << stringifyActivation(function.getValue());
 }
 
+/// The bounds alone: a dialect attribute would take the colon that follows for
+/// that of its own type.
+static ParseResult parseLayerRanges(OpAsmParser &parser, LayersAttr &layers) {
+  SmallVector<int64_t> bounds;
+  SMLoc loc = parser.getCurrentLocation();
+  if (parser.parseCommaSeparatedList(AsmParser::Delimiter::Square, [&] {
+        return parser.parseInteger(bounds.emplace_back());
+      }))
+    return failure();
+  auto emitError = [&] { return parser.emitError(loc); };
+  layers = LayersAttr::getChecked(function_ref<InFlightDiagnostic()>(emitError),
+                                  parser.getContext(), ArrayRef<int64_t>(bounds));
+  return success(static_cast<bool>(layers));
+}
+
+static void printLayerRanges(OpAsmPrinter &printer, Operation *, LayersAttr layers) {
+  printer << '[';
+  llvm::interleaveComma(layers.getBounds(), printer);
+  printer << ']';
+}
+
 /// Types that repeat those before them and are not written.
 static ParseResult parseSameTypes(OpAsmParser &, ArrayRef<Type> types,
                                   SmallVectorImpl<Type> &same) {

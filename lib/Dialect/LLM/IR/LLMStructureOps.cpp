@@ -57,8 +57,8 @@ static LogicalResult verifyTypesAgree(Operation *op, StringRef what, TypeRange t
                              << expected.size() << ")";
   for (auto [i, type, want] : llvm::enumerate(types, expected))
     if (type != want)
-      return op->emitOpError() << what << " " << i << " has type " << type << " but " << expectedWhat
-                               << " " << i << " has type " << want;
+      return op->emitOpError() << what << " " << i << " has type " << type << " but "
+                               << expectedWhat << " " << i << " has type " << want;
   return success();
 }
 

@@ -55,12 +55,12 @@ def LLM_RotaryOp : LLM_Op<"rotary", [Pure, AllTypesMatch<["input", "result"]>]> 
     and at most the head width; `rotary_c3` there are width / 2 frequencies.
 
     ```mlir
-    %y = llm.rotary %x, %batch #rope : tensor<?x9x64xf32>
+    %y = llm.rotary %x, %batch rope(#rope) : tensor<?x9x64xf32>
     ```
   }];
   let arguments = (ins LLM_Rows:$input, LLM_BatchType:$batch, LLM_RopeAttr:$rope);
   let results = (outs LLM_Rows:$result);
-  let assemblyFormat = "$input `,` $batch $rope attr-dict `:` type($input)";
+  let assemblyFormat = "$input `,` $batch `rope` `(` $rope `)` attr-dict `:` type($input)";
   let hasVerifier = 1;
 }
 
@@ -82,7 +82,7 @@ def LLM_KVAppendOp : LLM_Op<"kv_append", [AllTypesMatch<["cache", "result"]>,
   let arguments = (ins LLM_Rows:$key, LLM_Rows:$value, LLM_CacheType:$cache, LLM_BatchType:$batch);
   let results = (outs LLM_CacheType:$result);
   let assemblyFormat = [{
-    $key `,` $value `,` $cache `,` $batch attr-dict `:` type($key) `,` type($value) `,` type($cache)
+    $key `,` $value `,` $cache `,` $batch attr-dict `:` type($key) `,` type($value) `,` qualified(type($cache))
   }];
   let hasVerifier = 1;
 }
@@ -98,8 +98,8 @@ def LLM_PagedAttentionOp : LLM_Op<"paged_attention", [
     positions in ascending order, f32.
 
     Constraints: `paged_attention_c1` the cache is paged or window, the query is [tokens,
-    heads, key width] and heads is a multiple of the kv heads; `paged_attention_c2` the result is [tokens, heads,
-    value width]; `paged_attention_c3` scale is finite and positive, a window positive.
+    heads, key width] and heads is a multiple of the kv heads; `paged_attention_c2` the
+    result is [tokens, heads, value width]; `paged_attention_c3` scale is finite and positive, a window positive.
 
     ```mlir
     %y = llm.paged_attention %q, %c, %batch scale 0.125 window 4096
@@ -111,7 +111,7 @@ def LLM_PagedAttentionOp : LLM_Op<"paged_attention", [
   let results = (outs LLM_Rows:$result);
   let assemblyFormat = [{
     $query `,` $cache `,` $batch `scale` $scale (`window` $window^)? attr-dict `:` type($query) `,`
-    type($cache) `->` type($result)
+    qualified(type($cache)) `->` type($result)
   }];
   let builders = [OpBuilder<(ins "::mlir::Value":$query, "::mlir::Value":$cache,
       "::mlir::Value":$batch, "double":$scale, CArg<"std::optional<int64_t>", "{}">:$window)>];

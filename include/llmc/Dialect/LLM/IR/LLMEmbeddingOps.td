@@ -20,7 +20,9 @@ def LLM_EmbeddingOp : LLM_Op<"embedding", [Pure]> {
   }];
   let arguments = (ins LLM_Tokens:$tokens, LLM_WeightType:$table);
   let results = (outs LLM_Rows:$result);
-  let assemblyFormat = "$tokens `,` $table attr-dict `:` type($tokens) `,` type($table) `->` type($result)";
+  let assemblyFormat = [{
+    $tokens `,` $table attr-dict `:` type($tokens) `,` qualified(type($table)) `->` type($result)
+  }];
   let builders = [OpBuilder<(ins "::mlir::Value":$tokens, "::mlir::Value":$table)>];
   let hasVerifier = 1;
 }
@@ -56,7 +58,9 @@ def LLM_OutputHeadOp : LLM_Op<"output_head", [Pure]> {
   }];
   let arguments = (ins LLM_Rows:$input, LLM_WeightType:$weight);
   let results = (outs LLM_Rows:$result);
-  let assemblyFormat = "$input `,` $weight attr-dict `:` type($input) `,` type($weight) `->` type($result)";
+  let assemblyFormat = [{
+    $input `,` $weight attr-dict `:` type($input) `,` qualified(type($weight)) `->` type($result)
+  }];
   let builders = [OpBuilder<(ins "::mlir::Value":$input, "::mlir::Value":$weight)>];
   let hasVerifier = 1;
 }

@@ -4,7 +4,8 @@
 
 include "llmc/Dialect/LLM/IR/LLMBase.td"
 
-class LLM_Enum<string name, string summary, list<I32EnumCase> cases> : I32Enum<name, summary, cases> {
+class LLM_Enum<string name, string summary, list<I32EnumCase> cases>
+    : I32Enum<name, summary, cases> {
   let cppNamespace = "::llmc::llm";
 }
 

@@ -22,8 +22,8 @@ def LLM_LinearOp : LLM_Op<"linear", [Pure]> {
   let arguments = (ins LLM_Rows:$input, LLM_WeightType:$weight, Optional<LLM_WeightType>:$bias);
   let results = (outs LLM_Rows:$result);
   let assemblyFormat = [{
-    $input `,` $weight (`bias` $bias^)? attr-dict `:` type($input) `,` type($weight)
-    (`,` type($bias)^)? `->` type($result)
+    $input `,` $weight (`bias` $bias^)? attr-dict `:` type($input) `,` qualified(type($weight))
+    (`,` qualified(type($bias))^)? `->` type($result)
   }];
   let builders = [OpBuilder<(ins "::mlir::Value":$input, "::mlir::Value":$weight,
       CArg<"::mlir::Value", "{}">:$bias)>];

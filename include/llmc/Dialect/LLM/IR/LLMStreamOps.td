@@ -70,7 +70,9 @@ def LLM_GateOp : LLM_Op<"gate", [Pure, SameOperandsAndResultType]> {
   }];
   let arguments = (ins LLM_ActivationAttr:$function, LLM_Rows:$gate, LLM_Rows:$up);
   let results = (outs LLM_Rows:$result);
-  let assemblyFormat = "custom<ActivationName>($function) $gate `,` $up attr-dict `:` type($result)";
+  let assemblyFormat = [{
+    custom<ActivationName>($function) $gate `,` $up attr-dict `:` type($result)
+  }];
 }
 
 #endif // LLMC_DIALECT_LLM_IR_LLMSTREAMOPS

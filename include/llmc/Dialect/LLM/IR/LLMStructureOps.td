@@ -25,8 +25,9 @@ def LLM_RepeatOp : LLM_Op<"repeat", [AttrSizedOperandSegments,
       Variadic<AnyType>:$carried, Variadic<AnyType>:$invariants);
   let results = (outs Variadic<AnyType>:$results);
   let assemblyFormat = [{
-    $callees `from` $from `count` $count `(` $carried `)` (`with` `(` $invariants^ `)`)? attr-dict `:`
-    `(` type($carried) `)` (`with` `(` type($invariants)^ `)`)? custom<SameTypes>(ref(type($carried)), type($results))
+    $callees `from` $from `count` $count ` ` `(` $carried `)` (`with` ` ` `(` $invariants^ `)`)?
+    attr-dict `:` `(` type($carried) `)` (`with` ` ` `(` type($invariants)^ `)`)? ``
+    custom<SameTypes>(ref(type($carried)), type($results))
   }];
   let hasVerifier = 1;
 }
@@ -54,7 +55,7 @@ def LLM_FusionOp : LLM_Op<"fusion", [IsolatedFromAbove, SingleBlock, RecursiveMe
   let results = (outs Variadic<AnyType>:$results);
   let regions = (region SizedRegion<1>:$body);
   let assemblyFormat = [{
-    $pattern `(` $inputs `)` attr-dict `:` functional-type($inputs, $results) $body
+    $pattern ` ` `(` $inputs `)` attr-dict `:` functional-type($inputs, $results) $body
   }];
   let hasRegionVerifier = 1;
   let hasCanonicalizer = 1;

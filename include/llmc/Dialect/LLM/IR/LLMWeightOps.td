@@ -15,13 +15,14 @@ def LLM_WeightFamilyOp : LLM_Op<"weight_family", [Symbol]> {
 
     ```mlir
     llm.weight_family @q_proj "model.layers.{i}.self_attn.q_proj.weight"
-        layers #llm.layers<[0, 30]> : !llm.weight<[576, 576], #llm.dense<f32>>
+        layers [0, 30] : !llm.weight<[576, 576], #llm.dense<f32>>
     ```
   }];
   let arguments = (ins SymbolNameAttr:$sym_name, StrAttr:$source, OptionalAttr<StrAttr>:$checkpoint,
       OptionalAttr<LLM_LayersAttr>:$layers, TypeAttrOf<LLM_WeightType>:$type);
   let assemblyFormat = [{
-    $sym_name $source (`from` $checkpoint^)? (`layers` $layers^)? attr-dict `:` $type
+    $sym_name $source (`from` $checkpoint^)? (`layers` custom<LayerRanges>($layers)^)? attr-dict
+    `:` $type
   }];
   let hasVerifier = 1;
 }
@@ -30,19 +31,19 @@ def LLM_StateFamilyOp : LLM_Op<"state_family", [Symbol]> {
   let summary = "State of the same kind for each layer of a set";
   let description = [{
     ```mlir
-    llm.state_family @kv layers #llm.layers<[0, 30]> : !llm.cache<paged, [3, 64, 64], f32>
+    llm.state_family @kv layers [0, 30] : !llm.cache<paged, [3, 64, 64], f32>
     ```
   }];
   let arguments = (ins SymbolNameAttr:$sym_name, LLM_LayersAttr:$layers,
       TypeAttrOf<LLM_CacheType>:$type);
-  let assemblyFormat = "$sym_name `layers` $layers attr-dict `:` $type";
+  let assemblyFormat = "$sym_name `layers` custom<LayerRanges>($layers) attr-dict `:` $type";
 }
 
 class LLM_FamilyMemberOp<string mnemonic, Type type, list<Trait> traits>
     : LLM_Op<mnemonic, !listconcat(traits, [DeclareOpInterfaceMethods<SymbolUserOpInterface>])> {
   let arguments = (ins FlatSymbolRefAttr:$family, Optional<Index>:$layer);
   let results = (outs type:$result);
-  let assemblyFormat = "$family (`[` $layer^ `]`)? attr-dict `:` type($result)";
+  let assemblyFormat = "$family (`[` $layer^ `]`)? attr-dict `:` qualified(type($result))";
 }
 
 def LLM_ParamOp : LLM_FamilyMemberOp<"param", LLM_WeightType, [Pure]> {
