@@ -41,15 +41,15 @@ long double exactGeluTanh(long double x) {
 
 const Function functions[] = {
     {"exp", polyExp, expl, -87.3f, 88.72f, 1.1, 0},
-    {"tanh", polyTanh, tanhl, -12, 12, 2.5, 0},
-    {"erf", polyErf, erfl, -6, 6, 1.5, 0},
-    {"sin", sine, sinl, -1e6f, 1e6f, 0, 1.5e-7},
-    {"cos", cosine, cosl, -1e6f, 1e6f, 0, 1.5e-7},
-    {"sin_small", sine, sinl, -100, 100, 0, 1.5e-7},
-    {"cos_small", cosine, cosl, -100, 100, 0, 1.5e-7},
+    {"tanh", polyTanh, tanhl, -12, 12, 1.5, 0},
+    {"erf", polyErf, erfl, -6, 6, 1.1, 0},
+    {"sin", sine, sinl, -1e6f, 1e6f, 0, 1e-7},
+    {"cos", cosine, cosl, -1e6f, 1e6f, 0, 1e-7},
+    {"sin_small", sine, sinl, -100, 100, 0, 1e-7},
+    {"cos_small", cosine, cosl, -100, 100, 0, 1e-7},
     {"silu", silu, exactSilu, -80, 80, 4, 0},
-    {"gelu_erf", geluErf, exactGeluErf, -20, 20, 0, 1.5e-6},
-    {"gelu_tanh", geluTanh, exactGeluTanh, -20, 20, 0, 1.5e-6},
+    {"gelu_erf", geluErf, exactGeluErf, -20, 20, 0, 6e-7},
+    {"gelu_tanh", geluTanh, exactGeluTanh, -20, 20, 0, 6e-7},
 };
 
 float ulp(float value) {

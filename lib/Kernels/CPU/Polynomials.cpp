@@ -78,8 +78,7 @@ Value polyTanh(KernelBuilder &k, Value x) {
   small = k.fma(k.mulf(small, square), x, x);
   Value e = polyExp(k, k.addf(magnitude, magnitude));
   Value large = k.subf(like.f(1.0f), k.divf(like.f(2.0f), k.addf(e, like.f(1.0f))));
-  large = copySign(k, like, large, x);
-  return k.select(k.ltf(magnitude, like.f(0.625f)), small, large);
+  return copySign(k, like, k.select(k.ltf(magnitude, like.f(0.625f)), small, large), x);
 }
 
 Value polyErf(KernelBuilder &k, Value x) {

