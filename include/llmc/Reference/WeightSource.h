@@ -1,0 +1,78 @@
+//===- WeightSource.h - where the evaluator's weights come from -*- C++ -*-===//
+#ifndef LLMC_REFERENCE_WEIGHTSOURCE_H
+#define LLMC_REFERENCE_WEIGHTSOURCE_H
+
+#include "llmc/Reference/HostValue.h"
+
+#include "llvm/ADT/StringMap.h"
+#include "llvm/Support/Error.h"
+
+#include <list>
+#include <memory>
+#include <vector>
+
+namespace llmc::frontend {
+class Checkpoint;
+}
+
+namespace llmc::reference {
+
+/// Gives a tensor's exact f32 values by its checkpoint name, row-major. A tensor that is
+/// absent or has another shape is an error that names it.
+class WeightSource {
+public:
+  virtual ~WeightSource();
+  virtual llvm::Expected<std::vector<float>> load(llvm::StringRef tensor,
+                                                  llvm::ArrayRef<int64_t> shape) = 0;
+};
+
+/// Weights held in memory.
+class InMemoryWeights : public WeightSource {
+public:
+  /// Replaces a tensor of that name.
+  void set(llvm::StringRef tensor, llvm::ArrayRef<int64_t> shape, std::vector<float> values);
+  llvm::Expected<std::vector<float>> load(llvm::StringRef tensor,
+                                          llvm::ArrayRef<int64_t> shape) override;
+
+private:
+  struct Entry {
+    Shape shape;
+    std::vector<float> values;
+  };
+  llvm::StringMap<Entry> entries;
+};
+
+/// Weights of a checkpoint, dequantised on demand.
+class CheckpointWeights : public WeightSource {
+public:
+  explicit CheckpointWeights(std::shared_ptr<const frontend::Checkpoint> checkpoint)
+      : checkpoint(std::move(checkpoint)) {}
+  llvm::Expected<std::vector<float>> load(llvm::StringRef tensor,
+                                          llvm::ArrayRef<int64_t> shape) override;
+
+private:
+  std::shared_ptr<const frontend::Checkpoint> checkpoint;
+};
+
+/// Keeps loaded weights up to a number of bytes, the least recently used go first. Weights
+/// in use stay alive beyond that.
+class WeightCache {
+public:
+  WeightCache(WeightSource &source, uint64_t limitBytes)
+      : source(source), limitBytes(limitBytes) {}
+
+  llvm::Expected<Weight> get(llvm::StringRef tensor, llvm::ArrayRef<int64_t> shape);
+  uint64_t getBytes() const { return bytes; }
+
+private:
+  WeightSource &source;
+  uint64_t limitBytes;
+  uint64_t bytes = 0;
+  /// Most recently used first.
+  std::list<Weight> recent;
+  llvm::StringMap<std::list<Weight>::iterator> byName;
+};
+
+} // namespace llmc::reference
+
+#endif // LLMC_REFERENCE_WEIGHTSOURCE_H

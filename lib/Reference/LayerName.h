@@ -1,0 +1,29 @@
+//===- LayerName.h - names with a place for the layer -----------*- C++ -*-===//
+#ifndef LLMC_LIB_REFERENCE_LAYERNAME_H
+#define LLMC_LIB_REFERENCE_LAYERNAME_H
+
+#include "llvm/ADT/StringRef.h"
+
+#include <string>
+
+namespace llmc::reference {
+
+/// The name with every `{i}` and `{i+1}` replaced by that number.
+inline std::string resolveLayer(llvm::StringRef name, int64_t layer) {
+  std::string resolved;
+  while (!name.empty()) {
+    if (name.consume_front("{i}")) {
+      resolved += std::to_string(layer);
+    } else if (name.consume_front("{i+1}")) {
+      resolved += std::to_string(layer + 1);
+    } else {
+      resolved += name.front();
+      name = name.drop_front();
+    }
+  }
+  return resolved;
+}
+
+} // namespace llmc::reference
+
+#endif // LLMC_LIB_REFERENCE_LAYERNAME_H

@@ -1,0 +1,162 @@
+//===- Trace.cpp - named intermediate values of a model -------------------===//
+#include "llmc/Reference/Trace.h"
+
+#include "llmc/Reference/Evaluator.h"
+
+#include <algorithm>
+#include <limits>
+
+using namespace llmc::reference;
+
+namespace {
+
+/// A prompt on its way through the model, then its greedy continuation.
+class Request {
+public:
+  Request(int64_t sequence, llvm::ArrayRef<int32_t> prompt) : sequence(sequence), prompt(prompt) {}
+
+  bool inPrompt() const { return done < int64_t(prompt.size()); }
+  /// Adds the next chunk of the prompt, or the last token that was chosen, every row wanted.
+  void addTo(Step &step, int64_t chunk) {
+    int64_t rest = int64_t(prompt.size()) - done;
+    count = inPrompt() ? (chunk > 0 ? std::min(chunk, rest) : rest) : 1;
+    row = step.add(sequence, done,
+                   inPrompt() ? prompt.slice(size_t(done), size_t(count)) : greedy.back());
+    for (int64_t i = 0; i < count; ++i)
+      step.batch.outputRows.push_back(row + i);
+  }
+  /// Takes note of a step's logits.
+  template <typename T> void advance(const HostTensor<T> &logits) {
+    done += count;
+    if (inPrompt())
+      return;
+    const T *last = logits.row(row + count - 1);
+    greedyLogits.insert(greedyLogits.end(), last, last + logits.width());
+    greedy.push_back(int32_t(std::max_element(last, last + logits.width()) - last));
+  }
+
+  int64_t sequence;
+  llvm::ArrayRef<int32_t> prompt;
+  /// Tokens that the state holds.
+  int64_t done = 0;
+  /// Where the request's rows stand in the present step.
+  int64_t row = 0, count = 0;
+  std::vector<int32_t> greedy;
+  std::vector<float> greedyLogits;
+};
+
+/// Gathers rows of one name from step to step.
+class Collector {
+public:
+  /// Appends the rows [row, row + count) of a tensor that has `rows` of them.
+  template <typename T>
+  llvm::Error append(llvm::StringRef name, const HostTensor<T> &value, const Request &request,
+                     int64_t rows) {
+    if (value.rank() == 0 || value.rows() != rows)
+      return fault("the value observed as '" + name + "' has shape " + shapeText(value.shape) +
+                   ", expected " + llvm::Twine(rows) + " rows");
+    std::vector<int64_t> shape(value.shape.begin(), value.shape.end());
+    shape.front() = 0;
+    auto [it, isNew] = byName.try_emplace(name, tensors.size());
+    if (isNew)
+      tensors.push_back({name.str(), shape, std::vector<float>()});
+    TraceTensor &tensor = tensors[it->second];
+    shape.front() = tensor.shape.front();
+    if (shape != tensor.shape || shape.front() != request.done)
+      return fault("'" + name + "' is observed twice in a step, or with different shapes");
+    tensor.shape.front() += request.count;
+    auto &data = std::get<std::vector<float>>(tensor.data);
+    data.insert(data.end(), value.row(request.row), value.row(request.row + request.count));
+    return llvm::Error::success();
+  }
+  std::vector<TraceTensor> take() { return std::move(tensors); }
+
+private:
+  static llvm::Error fault(const llvm::Twine &message) {
+    return llvm::createStringError(llvm::inconvertibleErrorCode(), message);
+  }
+  std::vector<TraceTensor> tensors;
+  llvm::StringMap<size_t> byName;
+};
+
+} // namespace
+
+static llvm::Expected<std::vector<int32_t>> toTokens(llvm::ArrayRef<int64_t> ids) {
+  std::vector<int32_t> tokens;
+  for (int64_t id : ids) {
+    if (id < 0 || id > std::numeric_limits<int32_t>::max())
+      return llvm::createStringError(llvm::inconvertibleErrorCode(),
+                                     "the prompt holds " + llvm::Twine(id) +
+                                         ", which is not a token");
+    tokens.push_back(int32_t(id));
+  }
+  return tokens;
+}
+
+template <typename T>
+static llvm::Expected<std::vector<TraceTensor>>
+trace(mlir::ModuleOp module, WeightSource &weights, llvm::ArrayRef<int32_t> prompt,
+      llvm::ArrayRef<int32_t> otherPrompt, const TraceOptions &options) {
+  EvaluatorOptions evaluatorOptions;
+  evaluatorOptions.threads = options.threads;
+  evaluatorOptions.weightBytes = options.weightBytes;
+  Evaluator<T> evaluator(module, weights, evaluatorOptions);
+  Request request(0, prompt), other(1, otherPrompt);
+  Collector collector;
+  llvm::Error failure = llvm::Error::success();
+  int64_t stepRows = 0;
+  if (!options.onlyLogits)
+    evaluator.setObserver([&](llvm::StringRef name, const HostTensor<T> &value) {
+      // Decoded tokens are no part of the trace, and the first failure counts.
+      if (request.inPrompt() && !failure)
+        failure = collector.append(name, value, request, stepRows);
+    });
+
+  while (request.inPrompt() || int64_t(request.greedy.size()) < options.greedy) {
+    Step step;
+    // The other request goes first, so that the rows are not those of a run alone.
+    if (!otherPrompt.empty())
+      other.addTo(step, options.chunk);
+    request.addTo(step, options.chunk);
+    stepRows = int64_t(step.tokens.size());
+    llvm::Expected<HostTensor<T>> logits = evaluator.evaluateStep(step);
+    if (!logits)
+      return llvm::joinErrors(std::move(failure), logits.takeError());
+    if (!failure && request.inPrompt())
+      failure = collector.append("logits", *logits, request, stepRows);
+    if (failure)
+      return std::move(failure);
+    if (logits->rank() != 2 || logits->rows() != stepRows || logits->width() == 0)
+      return errorAt(module, "the entry returns " + shapeText(logits->shape) + " as logits of " +
+                                 llvm::Twine(stepRows) + " rows");
+    request.advance(*logits);
+    if (!otherPrompt.empty())
+      other.advance(*logits);
+  }
+
+  std::vector<TraceTensor> tensors = collector.take();
+  if (options.greedy > 0) {
+    int64_t count = options.greedy;
+    int64_t width = int64_t(request.greedyLogits.size()) / count;
+    tensors.push_back({"greedy", {count},
+                       std::vector<int64_t>(request.greedy.begin(), request.greedy.end())});
+    tensors.push_back({"greedy_logits", {count, width}, std::move(request.greedyLogits)});
+  }
+  return tensors;
+}
+
+llvm::Expected<std::vector<TraceTensor>>
+llmc::reference::traceModel(mlir::ModuleOp module, WeightSource &weights,
+                            llvm::ArrayRef<int64_t> prompt, const TraceOptions &options) {
+  if (prompt.empty())
+    return llvm::createStringError(llvm::inconvertibleErrorCode(), "the prompt has no tokens");
+  llvm::Expected<std::vector<int32_t>> tokens = toTokens(prompt);
+  if (!tokens)
+    return tokens.takeError();
+  llvm::Expected<std::vector<int32_t>> others = toTokens(options.otherPrompt);
+  if (!others)
+    return others.takeError();
+  if (options.doublePrecision)
+    return trace<double>(module, weights, *tokens, *others, options);
+  return trace<float>(module, weights, *tokens, *others, options);
+}

@@ -1,0 +1,4 @@
+//===- TestPasses.cpp - passes that only tests run ------------------------===//
+#include "TestPasses.h"
+
+void llmc::test::registerTestPasses() { registerTestEvaluatePass(); }
