@@ -85,7 +85,7 @@ enum class RowOpKind : uint8_t {
 };
 
 struct RowOp {
-  RowOpKind kind;
+  RowOpKind kind = RowOpKind::Input;
   Activation activation = Activation::SiLU;
   /// Nodes; `none` where an optional operand is absent.
   int inputs[3] = {-1, -1, -1};

@@ -1,0 +1,356 @@
+//===- RowEmitter.cpp - code of row programs ------------------------------===//
+//
+// A pass runs over the row in chunks of 16 elements, four to an iteration: chunk
+// c feeds accumulator c mod 4 of each reduction. The last, partial chunk reads
+// and writes under a constant mask and gives reductions their neutral element.
+//
+//===----------------------------------------------------------------------===//
+#include "RowPlan.h"
+#include "llmc/Kernels/CPU/Polynomials.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "llvm/ADT/DenseMap.h"
+#include <limits>
+
+using namespace mlir;
+
+namespace llmc::kernels {
+namespace {
+
+constexpr int64_t lanes = 16;
+constexpr int64_t accumulators = 4;
+
+/// Sixteen elements of the row, or the first `count` of them.
+struct Chunk {
+  Value base;       ///< First element, null for 0.
+  int64_t first;    ///< Added to base.
+  int64_t count = lanes;
+  Value mask;       ///< Set where count < lanes.
+  unsigned accumulator;
+};
+
+int64_t bytesOf(RowElement element) { return element == RowElement::F32 ? 4 : 2; }
+
+class RowEmitter {
+public:
+  RowEmitter(KernelBuilder &kb, const RowProgram &program, ArrayRef<Value> inputs,
+             ArrayRef<Value> outputs, Value scratch)
+      : kb(kb), program(program), plan(program), inputs(inputs), outputs(outputs),
+        scratch(scratch) {}
+
+  void run() {
+    for (const RowPlan::Pass &pass : plan.passes)
+      if (!pass.empty())
+        emitPass(pass);
+  }
+
+private:
+  using Values = KernelBuilder::Values;
+
+  void emitPass(const RowPlan::Pass &pass);
+  void emitChunk(const RowPlan::Pass &pass, const Chunk &chunk, Values &accs);
+  Value accumulate(const RowPlan::Reduction &reduction, const Chunk &chunk, Value acc);
+  void finish(const RowPlan::Reduction &reduction, ArrayRef<Value> accs);
+
+  Value valueOf(int node, const Chunk &chunk);
+  Value compute(int node, const Chunk &chunk);
+  Value reload(int node, const Chunk &chunk);
+  Value load(Value row, RowElement element, const Chunk &chunk);
+  void store(Value value, Value row, const Chunk &chunk);
+  Value address(Value row, int64_t elementBytes, const Chunk &chunk);
+  Value scratchRow(unsigned index) {
+    return kb.at(scratch, int64_t(index) * int64_t(llvm::alignTo(program.width(), lanes)) * 4);
+  }
+
+  KernelBuilder &kb;
+  const RowProgram &program;
+  RowPlan plan;
+  ArrayRef<Value> inputs, outputs;
+  Value scratch;
+  unsigned current = 0;
+  /// Values of the chunk at hand.
+  llvm::SmallDenseMap<int, Value> memo;
+  /// Results of finished reductions, broadcast: [node][phase].
+  llvm::DenseMap<std::pair<int, unsigned>, Value> statistics;
+};
+
+//===----------------------------------------------------------------------===//
+// Passes and chunks
+//===----------------------------------------------------------------------===//
+
+void RowEmitter::emitPass(const RowPlan::Pass &pass) {
+  current = unsigned(&pass - plan.passes.begin());
+  Values accs;
+  for (const RowPlan::Reduction &reduction : pass.reductions) {
+    bool isMax = program.ops()[reduction.node].kind == RowOpKind::Softmax && reduction.phase == 0;
+    Value init = kb.splat(isMax ? -std::numeric_limits<float>::infinity() : 0.0f);
+    accs.append(accumulators, init);
+  }
+
+  int64_t full = program.width() / lanes, tail = program.width() % lanes;
+  int64_t done = 0;
+  constexpr int64_t step = lanes * accumulators;
+  if (int64_t groups = full / accumulators; groups > 1) {
+    accs = kb.loop(kb.c(0), kb.c(groups * step), step, accs, [&](Value base, ValueRange carried) {
+      Values inner(carried);
+      for (int64_t i = 0; i < accumulators; ++i)
+        emitChunk(pass, {base, i * lanes, lanes, Value(), unsigned(i)}, inner);
+      return inner;
+    });
+    done = groups * accumulators;
+  }
+  for (; done < full; ++done)
+    emitChunk(pass, {Value(), done * lanes, lanes, Value(), unsigned(done % accumulators)}, accs);
+  if (tail) {
+    SmallVector<bool> on(lanes, false);
+    std::fill_n(on.begin(), tail, true);
+    OpBuilder &b = kb.builder();
+    auto type = kb.vec(lanes, b.getI1Type());
+    Value mask =
+        arith::ConstantOp::create(b, kb.loc(), DenseElementsAttr::get(type, ArrayRef<bool>(on)));
+    emitChunk(pass, {Value(), full * lanes, tail, mask, unsigned(full % accumulators)}, accs);
+  }
+  for (auto [i, reduction] : llvm::enumerate(pass.reductions))
+    finish(reduction, ArrayRef<Value>(accs).slice(i * accumulators, accumulators));
+}
+
+void RowEmitter::emitChunk(const RowPlan::Pass &pass, const Chunk &chunk, Values &accs) {
+  memo.clear();
+  for (auto [i, reduction] : llvm::enumerate(pass.reductions)) {
+    Value &acc = accs[i * accumulators + chunk.accumulator];
+    acc = accumulate(reduction, chunk, acc);
+  }
+  // All loads of a chunk come before its stores: outputs may lie over inputs.
+  for (unsigned i : pass.outputs)
+    valueOf(program.outputs()[i].node, chunk);
+  for (int node : pass.spills)
+    valueOf(node, chunk);
+  for (unsigned i : pass.outputs)
+    store(valueOf(program.outputs()[i].node, chunk), outputs[i], chunk);
+  for (int node : pass.spills)
+    store(valueOf(node, chunk), scratchRow(plan.homes[node].index), chunk);
+}
+
+//===----------------------------------------------------------------------===//
+// Reductions
+//===----------------------------------------------------------------------===//
+
+Value RowEmitter::accumulate(const RowPlan::Reduction &reduction, const Chunk &chunk, Value acc) {
+  const RowOp &op = program.ops()[reduction.node];
+  Value x = valueOf(op.inputs[0], chunk);
+  auto neutral = [&](Value value, float other) {
+    return chunk.mask ? kb.select(chunk.mask, value, kb.splat(other)) : value;
+  };
+  auto statistic = [&] { return statistics.lookup({reduction.node, 0}); };
+  switch (op.kind) {
+  case RowOpKind::RmsNorm:
+  case RowOpKind::L2Norm:
+    x = neutral(x, 0);
+    return kb.fma(x, x, acc);
+  case RowOpKind::LayerNorm: {
+    if (reduction.phase == 0)
+      return kb.addf(acc, neutral(x, 0));
+    Value d = neutral(kb.subf(x, statistic()), 0);
+    return kb.fma(d, d, acc);
+  }
+  case RowOpKind::Softmax:
+    if (reduction.phase == 0)
+      return kb.maxf(acc, neutral(x, -std::numeric_limits<float>::infinity()));
+    return kb.addf(acc, neutral(polyExp(kb, kb.subf(x, statistic())), 0));
+  default:
+    llvm_unreachable("not a reduction");
+  }
+}
+
+void RowEmitter::finish(const RowPlan::Reduction &reduction, ArrayRef<Value> accs) {
+  const RowOp &op = program.ops()[reduction.node];
+  bool isMax = op.kind == RowOpKind::Softmax && reduction.phase == 0;
+  auto combine = [&](Value x, Value y) { return isMax ? kb.maxf(x, y) : kb.addf(x, y); };
+  Value all = combine(combine(accs[0], accs[1]), combine(accs[2], accs[3]));
+  Value result = isMax ? kb.reduceMax(all) : kb.reduceAdd(all);
+
+  bool isMean = op.kind == RowOpKind::RmsNorm || op.kind == RowOpKind::LayerNorm;
+  if (isMean)
+    result = kb.divf(result, kb.cf(float(program.width())));
+  bool isInverseRoot = op.kind == RowOpKind::RmsNorm || op.kind == RowOpKind::L2Norm ||
+                       (op.kind == RowOpKind::LayerNorm && reduction.phase == 1);
+  if (isInverseRoot)
+    result = kb.divf(kb.cf(1), kb.sqrt(kb.addf(result, kb.cf(op.params[0]))));
+  statistics[{reduction.node, reduction.phase}] = kb.broadcast(result);
+}
+
+//===----------------------------------------------------------------------===//
+// Values
+//===----------------------------------------------------------------------===//
+
+Value RowEmitter::valueOf(int node, const Chunk &chunk) {
+  if (Value known = memo.lookup(node))
+    return known;
+  Value value = plan.passOf[node] < current ? reload(node, chunk) : compute(node, chunk);
+  memo[node] = value;
+  return value;
+}
+
+Value RowEmitter::compute(int node, const Chunk &chunk) {
+  const RowOp &op = program.ops()[node];
+  auto in = [&](unsigned i) { return valueOf(op.inputs[i], chunk); };
+  auto param = [&](unsigned i) { return kb.splat(op.params[i]); };
+  auto statistic = [&](unsigned phase) { return statistics.lookup({node, phase}); };
+  switch (op.kind) {
+  case RowOpKind::Input:
+    return load(inputs[node], op.operand.element, chunk);
+  case RowOpKind::Add:
+    return kb.addf(in(0), in(1));
+  case RowOpKind::Sub:
+    return kb.subf(in(0), in(1));
+  case RowOpKind::Mul:
+    return kb.mulf(in(0), in(1));
+  case RowOpKind::Div:
+    return kb.divf(in(0), in(1));
+  case RowOpKind::Fma:
+    return kb.fma(in(0), in(1), in(2));
+  case RowOpKind::Min:
+    return kb.minf(in(0), in(1));
+  case RowOpKind::Max:
+    return kb.maxf(in(0), in(1));
+  case RowOpKind::Scale:
+    return kb.mulf(in(0), param(0));
+  case RowOpKind::AddConstant:
+    return kb.addf(in(0), param(0));
+  case RowOpKind::Clamp:
+    // The constant first: a NaN of the row stays.
+    return kb.minf(param(1), kb.maxf(param(0), in(0)));
+  case RowOpKind::Softcap:
+    return emitSoftcap(kb, op.params[0], in(0));
+  case RowOpKind::Activate:
+    return emitActivation(kb, op.activation, in(0));
+  case RowOpKind::RmsNorm: {
+    Value y = kb.mulf(in(0), statistic(0));
+    if (op.inputs[1] < 0)
+      return y;
+    Value scale = in(1);
+    return kb.mulf(y, op.params[1] != 0 ? kb.addf(param(1), scale) : scale);
+  }
+  case RowOpKind::L2Norm:
+    return kb.mulf(in(0), statistic(0));
+  case RowOpKind::LayerNorm: {
+    Value y = kb.mulf(kb.subf(in(0), statistic(0)), statistic(1));
+    if (op.inputs[1] >= 0)
+      y = kb.mulf(y, in(1));
+    return op.inputs[2] >= 0 ? kb.addf(y, in(2)) : y;
+  }
+  case RowOpKind::Softmax:
+    return kb.divf(polyExp(kb, kb.subf(in(0), statistic(0))), statistic(1));
+  }
+  llvm_unreachable("unknown row op");
+}
+
+Value RowEmitter::reload(int node, const Chunk &chunk) {
+  const RowPlan::Home &home = plan.homes[node];
+  switch (home.kind) {
+  case RowPlan::Home::Operand:
+    return load(inputs[node], program.ops()[node].operand.element, chunk);
+  case RowPlan::Home::Output:
+    return load(outputs[home.index], RowElement::F32, chunk);
+  case RowPlan::Home::Scratch:
+    return load(scratchRow(home.index), RowElement::F32, chunk);
+  case RowPlan::Home::None:
+    break;
+  }
+  llvm_unreachable("a value of an earlier pass without a home");
+}
+
+//===----------------------------------------------------------------------===//
+// Memory
+//===----------------------------------------------------------------------===//
+
+Value RowEmitter::address(Value row, int64_t elementBytes, const Chunk &chunk) {
+  if (chunk.base)
+    row = kb.at(row, kb.mul(chunk.base, elementBytes));
+  return kb.at(row, chunk.first * elementBytes);
+}
+
+Value RowEmitter::load(Value row, RowElement element, const Chunk &chunk) {
+  Type type = element == RowElement::F32   ? kb.f32()
+              : element == RowElement::F16 ? kb.f16()
+                                           : kb.i16();
+  int64_t bytes = bytesOf(element);
+  Value pointer = address(row, bytes, chunk);
+  VectorType vector = kb.vec(lanes, type);
+  Value stored = chunk.mask ? kb.maskedLoad(vector, pointer, chunk.mask, bytes)
+                            : kb.load(vector, pointer, bytes);
+  if (element == RowElement::F16)
+    return kb.extf(stored);
+  if (element == RowElement::BF16)
+    return kb.bitcast(kb.shl(kb.extui(stored), 16), kb.vecF());
+  return stored;
+}
+
+void RowEmitter::store(Value value, Value row, const Chunk &chunk) {
+  Value pointer = address(row, 4, chunk);
+  if (chunk.mask)
+    kb.maskedStore(value, pointer, chunk.mask, 4);
+  else
+    kb.store(value, pointer, 4);
+}
+
+/// The row of `operand` for `token` and `inner`, whose row index loads come from
+/// `rows` (null where the index is the token itself).
+Value rowAddress(KernelBuilder &kb, const RowOperand &operand, Value base, Value token, Value inner,
+                 Value rows) {
+  int64_t bytes = bytesOf(operand.element);
+  Value row = kb.at(base, operand.offset * bytes);
+  if (operand.stride) {
+    if (rows)
+      token = kb.toI64(kb.load(kb.i32(), kb.at(rows, kb.mul(token, 4)), 4));
+    row = kb.at(row, kb.mul(token, operand.stride * bytes));
+  }
+  if (operand.inner && inner)
+    row = kb.at(row, kb.mul(inner, operand.inner * bytes));
+  return row;
+}
+
+} // namespace
+
+void emitRow(KernelBuilder &kb, const RowProgram &program, ArrayRef<Value> inputs,
+             ArrayRef<Value> outputs, Value scratch) {
+  RowEmitter(kb, program, inputs, outputs, scratch).run();
+}
+
+void buildRowKernel(ModuleOp module, const RowProgram &program, const CPUVariant &variant) {
+  KernelBuilder kb(module, rowKernelName(program), variant);
+  SmallVector<Value> bases;
+  for (unsigned i = 0, count = program.operandCount(); i < count; ++i)
+    bases.push_back(kb.operand(i));
+  Value outputRows, tokenIds;
+  for (const RowOp &op : program.ops()) {
+    if (op.kind != RowOpKind::Input)
+      continue;
+    if (op.operand.index == RowIndex::OutputRow && !outputRows)
+      outputRows = kb.batch(BatchField::OutputRows);
+    if (op.operand.index == RowIndex::TokenId && !tokenIds)
+      tokenIds = kb.batch(BatchField::TokenIds);
+  }
+
+  kb.loop(kb.begin(), kb.end(), 1, [&](Value item) {
+    Value token = item, inner;
+    if (program.rowsPerToken() != 1) {
+      token = kb.div(item, program.rowsPerToken());
+      inner = kb.rem(item, program.rowsPerToken());
+    }
+    auto rowOf = [&](const RowOperand &operand) {
+      Value rows = operand.index == RowIndex::OutputRow ? outputRows
+                   : operand.index == RowIndex::TokenId ? tokenIds
+                                                        : Value();
+      return rowAddress(kb, operand, bases[operand.operand], token, inner, rows);
+    };
+    SmallVector<Value> inputs, outputs;
+    for (const RowOp &op : program.ops())
+      inputs.push_back(op.kind == RowOpKind::Input ? rowOf(op.operand) : Value());
+    for (const RowProgram::Output &out : program.outputs())
+      outputs.push_back(rowOf(out.operand));
+    emitRow(kb, program, inputs, outputs, kb.scratch());
+  });
+  kb.finish();
+}
+
+} // namespace llmc::kernels
