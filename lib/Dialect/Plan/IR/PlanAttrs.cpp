@@ -39,6 +39,8 @@ verifyAtLeast(function_ref<InFlightDiagnostic()> emitError, int64_t least,
 LogicalResult ModelAttr::verify(function_ref<InFlightDiagnostic()> emitError, StringRef, StringRef,
                                 StringRef, int64_t vocabSize, int64_t hiddenSize, int64_t layers,
                                 int64_t contextLength, int64_t parameters) {
+  if (layers > LayersAttr::kMaxLayers) // model_c2
+    return emitError() << "layers is " << layers << ", the most is " << LayersAttr::kMaxLayers;
   return verifyAtLeast(emitError, 0, // model_c1
                        {{"vocab_size", vocabSize},
                         {"hidden_size", hiddenSize},
@@ -49,7 +51,9 @@ LogicalResult ModelAttr::verify(function_ref<InFlightDiagnostic()> emitError, St
 
 LogicalResult LimitsAttr::verify(function_ref<InFlightDiagnostic()> emitError, int64_t maxTokens,
                                  int64_t maxSequences, int64_t maxContext, int64_t blockTokens,
-                                 int64_t blocks) {
+                                 int64_t blocks, std::optional<int64_t> maxOutputs) {
+  if (maxOutputs && (*maxOutputs < 1 || *maxOutputs > maxTokens)) // limits_c2
+    return emitError() << "max_outputs is " << *maxOutputs << ", of max_tokens " << maxTokens;
   return verifyAtLeast(emitError, 1, // limits_c1
                        {{"max_tokens", maxTokens},
                         {"max_sequences", maxSequences},
@@ -63,8 +67,9 @@ int64_t LimitsAttr::getLargest(Extent extent) const {
   case Extent::One:
     return 1;
   case Extent::Tokens:
-  case Extent::Outputs:
     return getMaxTokens();
+  case Extent::Outputs:
+    return getMaxOutputs().value_or(getMaxTokens());
   case Extent::Sequences:
     return getMaxSequences();
   }

@@ -22,15 +22,37 @@ static LogicalResult verifyArena(Operation *op, FlatSymbolRefAttr ref,
   return diagnostic << ", " << ref << " is of kind " << stringifyArenaKind(arena.getKind());
 }
 
+/// The model has the layers that an op has.
+static LogicalResult verifyLayers(Operation *op, LayersAttr layers) {
+  int64_t count = op->getParentOfType<ProgramOp>().getModel().getLayers();
+  if (layers && layers.getBounds().back() > count)
+    return op->emitOpError("goes to layer ")
+           << layers.getBounds().back() - 1 << ", the model has " << count << " layers";
+  return success();
+}
+
 LogicalResult ArenaOp::verify() {
-  if (!getFile())
+  SmallVector<StringRef> files;
+  if (getFile())
+    files.push_back(*getFile());
+  if (getRankFiles())
+    llvm::append_range(files, getRankFiles()->getAsValueRange<StringAttr>());
+  for (StringRef file : files) { // arena_c2
+    if (getKind() != ArenaKind::Weights)
+      return emitOpError("of kind ") << stringifyArenaKind(getKind()) << " names file '" << file
+                                     << "', only weights are mapped from a file";
+    if (!isInsidePath(file))
+      return emitOpError("file '") << file << "' is no path inside the artifact";
+  }
+  if (!getRankFiles())
     return success();
-  // arena_c2
-  if (getKind() != ArenaKind::Weights)
-    return emitOpError("of kind ") << stringifyArenaKind(getKind()) << " names file '"
-                                   << *getFile() << "', only weights are mapped from a file";
-  if (!isInsidePath(*getFile()))
-    return emitOpError("file '") << *getFile() << "' is no path inside the artifact";
+  // arena_c3
+  if (getFile())
+    return emitOpError("names file '") << *getFile() << "' beside files for each rank";
+  int64_t ranks = (*this)->getParentOfType<ProgramOp>().getRanks();
+  if (static_cast<int64_t>(getRankFiles()->size()) != ranks)
+    return emitOpError("names ") << getRankFiles()->size() << " rank files for " << ranks
+                                 << " ranks";
   return success();
 }
 
@@ -65,7 +87,9 @@ int64_t WeightsOp::getEnd() {
 }
 
 LogicalResult WeightsOp::verify() {
-  if (getStride() && *getStride() < getBytes()) // weights_c2
+  if (failed(verifyLayers(*this, getLayersAttr()))) // weights_c6
+    return failure();
+  if (getStride() && getNumMembers() > 1 && *getStride() < getBytes()) // weights_c2
     return emitOpError("members of ")
            << getBytes() << " bytes overlap at a stride of " << *getStride();
 
@@ -97,11 +121,13 @@ LogicalResult WeightsOp::verifySymbolUses(SymbolTableCollection &symbols) {
 //===----------------------------------------------------------------------===//
 
 LogicalResult StateOp::verify() {
+  if (failed(verifyLayers(*this, getLayers()))) // state_c3
+    return failure();
   int64_t positions = (*this)->getParentOfType<ProgramOp>().getLimits().getBlockTokens();
   int64_t width = saturatingAdd(getKeyWidth(), getValueWidth());
   int64_t bytes = saturatingMul(saturatingMul(getHeads(), width),
                                 saturatingMul(positions, getElementBytes(getElement())));
-  if (getBytesPerBlock() != bytes) // state_c2
+  if (getBytesPerBlock() < bytes) // state_c2
     return emitOpError("has ") << getBytesPerBlock() << " bytes a block, " << getHeads()
                                << " heads x " << width << " values x " << positions
                                << " positions take " << bytes;

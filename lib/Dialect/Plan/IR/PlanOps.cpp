@@ -82,7 +82,7 @@ void ArenaOp::build(OpBuilder &builder, OperationState &state, StringRef name, A
   build(builder, state, builder.getStringAttr(name),
         ArenaKindAttr::get(builder.getContext(), kind),
         size ? AffineMapAttr::get(size) : AffineMapAttr(),
-        file.empty() ? StringAttr() : builder.getStringAttr(file), PackingAttr());
+        file.empty() ? StringAttr() : builder.getStringAttr(file), ArrayAttr(), PackingAttr());
 }
 
 void SliceOp::build(OpBuilder &builder, OperationState &state, StringRef name, StringRef arena,

@@ -26,11 +26,15 @@ LogicalResult ProgramOp::verifyRegions() {
   if (getTokenizer() && !isInsidePath(*getTokenizer())) // program_c3
     return emitOpError("tokenizer '") << *getTokenizer() << "' is no path inside the artifact";
   llvm::StringSet<> paths, suffixes;
+  bool workspace = false;
   for (Operation &op : getBody().front()) {
     if (!isa_and_nonnull<PlanDialect>(op.getDialect())) // program_c1
       return op.emitOpError("is no part of a plan.program");
     if (auto file = dyn_cast<FileOp>(op); file && !paths.insert(file.getPath()).second)
       return file.emitOpError("'") << file.getPath() << "' is listed twice"; // program_c2
+    if (auto arena = dyn_cast<ArenaOp>(op);
+        arena && arena.getKind() == ArenaKind::Workspace && std::exchange(workspace, true))
+      return arena.emitOpError("is a second workspace; one is cut into a part a thread"); // program_c5
     if (auto variant = dyn_cast<VariantOp>(op);
         variant && !suffixes.insert(variant.getSuffix()).second)
       return variant.emitOpError("has the suffix '") // program_c4
@@ -60,9 +64,11 @@ LogicalResult KernelOp::verify() {
            << getScratch() << " bytes of scratch, which only CPU kernels have";
   StringRef symbol = getSymbol();
   bool valid = !symbol.empty() && !llvm::isDigit(symbol.front()) &&
-               llvm::all_of(symbol, [](char c) { return llvm::isAlnum(c) || c == '_'; });
+               llvm::all_of(symbol, [](char c) {
+                 return llvm::isAlnum(c) || c == '_' || c == '.' || c == '$';
+               });
   if (!valid) // kernel_c2
-    return emitOpError("symbol '") << symbol << "' is no C identifier";
+    return emitOpError("symbol '") << symbol << "' is no symbol of an object file";
   return success();
 }
 

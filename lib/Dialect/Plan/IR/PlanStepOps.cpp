@@ -29,9 +29,9 @@ LogicalResult RepeatOp::verifyRegions() {
   // repeat_c3
   int64_t layers = saturatingMul(getCount(), getPeriod());
   int64_t end = saturatingAdd(getFrom(), layers);
-  if (end > LayersAttr::kMaxLayers)
-    return emitOpError("ends at layer ") << end << ", past the largest, "
-                                         << LayersAttr::kMaxLayers;
+  int64_t model = (*this)->getParentOfType<ProgramOp>().getModel().getLayers();
+  if (end > model)
+    return emitOpError("goes to layer ") << end - 1 << ", the model has " << model << " layers";
   return success();
 }
 
@@ -157,7 +157,8 @@ LogicalResult ObserveOp::verifySymbolUses(SymbolTableCollection &symbols) {
   if (failed(verifyLayer(*this, getLayer(), "'" + getName() + "'")))
     return failure();
   return verifyFits(*this, getSliceAttr(), symbols, // observe_c1, observe_c3
-                    getLargestElements(*this, getRows(), getWidth()), Float32Type::get(getContext()));
+                    getLargestElements(*this, getRows(), getWidth()),
+                    Float32Type::get(getContext()));
 }
 
 void CollectiveOp::getUses(SmallVectorImpl<UseAttr> &uses) {
@@ -167,6 +168,8 @@ void CollectiveOp::getUses(SmallVectorImpl<UseAttr> &uses) {
 LogicalResult CollectiveOp::verifySymbolUses(SymbolTableCollection &symbols) {
   if (!symbols.lookupNearestSymbolFrom<GroupOp>(*this, getGroupAttr())) // collective_c2
     return emitOpError("runs over ") << getGroupAttr() << ", which is no plan.group";
+  if (!getElement().isF32()) // collective_c5
+    return emitOpError("adds f32 elements, got ") << getElement();
   Size count = *Size::fromMap(getCount());
   for (SizeSymbol symbol : {SizeSymbol::Blocks, SizeSymbol::Threads})
     if (count.getTerm(symbol) != 0) // collective_c4: ranks agree on the count

@@ -46,13 +46,22 @@ def Plan_TargetAttr : Plan_Attr<"Target", "target"> {
 
 def Plan_LimitsAttr : Plan_Attr<"Limits", "limits"> {
   let summary = "the largest step, sequence and pool that memory was planned for";
+  let description = "Without `max_outputs` every row of the largest step may want logits.";
   let parameters = (ins "int64_t":$max_tokens, "int64_t":$max_sequences, "int64_t":$max_context,
-                        "int64_t":$block_tokens, "int64_t":$blocks);
+                        "int64_t":$block_tokens, "int64_t":$blocks,
+                        OptionalParameter<"std::optional<int64_t>">:$max_outputs);
+  let builders = [
+    AttrBuilder<(ins "int64_t":$max_tokens, "int64_t":$max_sequences, "int64_t":$max_context,
+                     "int64_t":$block_tokens, "int64_t":$blocks), [{
+      return $_get($_ctxt, max_tokens, max_sequences, max_context, block_tokens, blocks,
+                   std::nullopt);
+    }]>
+  ];
   let assemblyFormat = "`<` struct(params) `>`";
   let genVerifyDecl = 1;                           /* limits_c1: in verifier */
   let extraClassDeclaration = [{
     /// Bytes of a size at the largest step: tokens, outputs and sequences at
-    /// their limits (any row of a step may want logits), blocks as given here
+    /// their limits, blocks as given here
     /// and `threads` worker threads.
     int64_t getLargest(::mlir::AffineMap size, int64_t threads = 1) const;
     /// The largest value of an extent.
@@ -167,7 +176,8 @@ def Plan_UseAttr : Plan_Attr<"Use", "use"> {
     `#plan.use<@x, write>`, `#plan.use<@w, read, layer = 0>`: inside a repeat, layer j is
     `from + iteration * period + j`.
   }];
-  let parameters = (ins AttrParameter<"::mlir::FlatSymbolRefAttr", "slice, weights or state">:$symbol,
+  let parameters = (ins AttrParameter<"::mlir::FlatSymbolRefAttr", "a slice, weights or state">
+                            :$symbol,
                         EnumParameter<Plan_Access>:$access,
                         OptionalParameter<"std::optional<int64_t>">:$layer);
   let assemblyFormat = "`<` $symbol `,` $access (`,` `layer` `=` $layer^)? `>`";

@@ -25,8 +25,8 @@ def Plan_WeightLayoutAttrInterface : AttrInterface<"WeightLayoutAttrInterface"> 
 def Plan_StepOpInterface : OpInterface<"StepOpInterface"> {
   let description = [{
     A step of an entry that touches memory. Liveness, packing and verification
-    see steps only through this interface. Steps are numbered in the order of
-    the flattened entry, the body of a repeat once.
+    see steps only through this interface. Steps are numbered from 0
+    through the entries in order, the body of a repeat once.
   }];
   let cppNamespace = "::llmc::plan";
   let methods = [

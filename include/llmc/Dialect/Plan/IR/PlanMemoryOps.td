@@ -7,7 +7,7 @@ include "llmc/Dialect/Plan/IR/PlanBase.td"
 def Plan_ArenaOp : Plan_SymbolOp<"arena"> {
   let summary = "A piece of memory that the runtime allocates or maps";
   let description = [{
-    A `weights` arena is a mapped file; `state` is a pool of blocks;
+    A `weights` arena is a mapped file (with several ranks, one of `rank_files`); `state` is a pool of blocks;
     `activations` and `communication` hold slices; `workspace` is cut into one
     equal part a thread. `plan-pack-arenas` sets the size.
 
@@ -18,10 +18,11 @@ def Plan_ArenaOp : Plan_SymbolOp<"arena"> {
     Plan_ArenaKindAttr:$kind,
     OptionalAttr<Plan_SizeAttr>:$size,             /* arena_c1: in Plan_SizeAttr */
     OptionalAttr<StrAttr>:$file,                   /* arena_c2: in verifier */
+    OptionalAttr<StrArrayAttr>:$rank_files,        /* arena_c3: in verifier */
     OptionalAttr<Plan_PackingAttr>:$packing);
   let assemblyFormat = [{
-    $sym_name `kind` $kind (`size` `(` custom<Size>($size)^ `)`)? (`file` $file^)?
-    (`packing` $packing^)? attr-dict
+    $sym_name `kind` `` $kind (`size` `(` custom<Size>($size)^ `)`)? (`file` $file^)?
+    (`rank_files` $rank_files^)? (`packing` $packing^)? attr-dict
   }];
   let builders = [
     OpBuilder<(ins "::llvm::StringRef":$name, "ArenaKind":$kind,
@@ -76,7 +77,7 @@ def Plan_WeightsOp : Plan_SymbolOp<"weights", [DeclareOpInterfaceMethods<SymbolU
   let arguments = (ins
     SymbolNameAttr:$sym_name,
     FlatSymbolRefAttr:$arena,                      /* weights_c1: in verifySymbolUses */
-    OptionalAttr<Plan_LayersAttr>:$layers,
+    OptionalAttr<Plan_LayersAttr>:$layers,         /* weights_c6: in verifier */
     Plan_Positive:$rows,
     Plan_Positive:$cols,
     Plan_StorageAttr:$storage,                     /* weights_c4: in verifier */
@@ -89,7 +90,7 @@ def Plan_WeightsOp : Plan_SymbolOp<"weights", [DeclareOpInterfaceMethods<SymbolU
                                                    /* weights_c5: in verifier */
   let assemblyFormat = [{
     $sym_name `in` $arena (`layers` $layers^)? `rows` $rows `cols` $cols
-    `storage` $storage `layout` $layout (`interleave` $interleave^)? `bytes` $bytes
+    `storage` `` $storage `layout` $layout (`interleave` $interleave^)? `bytes` $bytes
     (`base` $base^)? (`stride` $stride^)? `sources` $sources attr-dict
   }];
   let builders = [
@@ -119,16 +120,16 @@ def Plan_StateOp : Plan_SymbolOp<"state", [DeclareOpInterfaceMethods<SymbolUserO
   let arguments = (ins
     SymbolNameAttr:$sym_name,
     FlatSymbolRefAttr:$arena,                      /* state_c1: in verifySymbolUses */
-    Plan_LayersAttr:$layers,
+    Plan_LayersAttr:$layers,                       /* state_c3: in verifier */
     Plan_StateKindAttr:$kind,
     Plan_Positive:$heads,
-    Plan_Positive:$key_width,
-    Plan_Positive:$value_width,
+    Plan_NonNegative:$key_width,
+    Plan_NonNegative:$value_width,
     Plan_ElementAttr:$element,
-    Plan_Positive:$bytes_per_block,                /* state_c2: in verifier */
+    Plan_Offset:$bytes_per_block,                  /* state_c2: in verifier */
     OptionalAttr<Plan_Positive>:$window);
   let assemblyFormat = [{
-    $sym_name `in` $arena `layers` $layers `kind` $kind `heads` $heads
+    $sym_name `in` $arena `layers` $layers `kind` `` $kind `heads` $heads
     `key_width` $key_width `value_width` $value_width `element` $element
     `bytes_per_block` $bytes_per_block (`window` $window^)? attr-dict
   }];

@@ -31,8 +31,8 @@ def Plan_ProgramOp : Plan_Op<"program", [
     Plan_LimitsAttr:$limits,
     DefaultValuedAttr<Plan_Positive, "1">:$ranks,
     OptionalAttr<StrAttr>:$tokenizer,              /* program_c3: in verifier */
-    DefaultValuedAttr<TypedArrayAttrBase<Plan_AcceptedAttr, "accepted exceptions">, "{}">:$accepted);
-  let regions = (region SizedRegion<1>:$body);     /* program_c1, c2, c4: in verifier */
+    DefaultValuedAttr<TypedArrayAttrBase<Plan_AcceptedAttr, "exceptions">, "{}">:$accepted);
+  let regions = (region SizedRegion<1>:$body);     /* program_c1, c2, c4, c5: in verifier */
   let assemblyFormat = [{
     `producer` `(` $producer `)` `model` `(` $model `)` `target` `(` $target `)`
     `limits` `(` $limits `)` (`ranks` `(` $ranks^ `)`)? (`tokenizer` `(` $tokenizer^ `)`)?

@@ -23,6 +23,8 @@ llvm::StringRef getName(SizeSymbol symbol);
 
 /// Alignment of every slice, weight and scratch area in bytes.
 constexpr int64_t kAlignment = 64;
+/// The most bytes of an arena: what JSON numbers hold exactly.
+constexpr int64_t kMostBytes = int64_t(1) << 53;
 
 /// `constant + sum over symbols of terms[symbol] * symbol`, no part negative.
 /// Arithmetic saturates, so that a hostile size is too large and never wraps.

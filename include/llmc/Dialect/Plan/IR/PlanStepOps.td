@@ -63,7 +63,7 @@ def Plan_RepeatOp : Plan_Op<"repeat", [
     Plan_NonNegative:$from,
     Plan_Positive:$count,
     Plan_Positive:$period);
-  let regions = (region SizedRegion<1>:$body);     /* repeat_c2: in verifier */
+  let regions = (region SizedRegion<1>:$body);     /* repeat_c2, c3: in verifier */
   let assemblyFormat = [{
     `from` $from `count` $count `period` $period attr-dict-with-keyword $body
   }];
@@ -87,7 +87,7 @@ def Plan_ObserveOp : Plan_StepOp<"observe"> {
     Plan_Positive:$width,                          /* observe_c3: in verifySymbolUses */
     OptionalAttr<Plan_NonNegative>:$layer);        /* observe_c2: in verifySymbolUses */
   let assemblyFormat = [{
-    $name `slice` $slice `rows` $rows `width` $width (`layer` $layer^)? attr-dict
+    $name `slice` $slice `rows` `` $rows `width` $width (`layer` $layer^)? attr-dict
   }];
   let builders = [
     OpBuilder<(ins "::llvm::StringRef":$name, "::llvm::StringRef":$slice, "Extent":$rows,
@@ -104,10 +104,10 @@ def Plan_CollectiveOp : Plan_StepOp<"collective"> {
     Plan_CollectiveKindAttr:$kind,
     FlatSymbolRefAttr:$slice,                      /* collective_c1: in verifySymbolUses */
     FlatSymbolRefAttr:$group,                      /* collective_c2: in verifySymbolUses */
-    Plan_ElementAttr:$element,
+    Plan_ElementAttr:$element,                     /* collective_c5: in verifySymbolUses */
     Plan_SizeAttr:$count);                         /* collective_c3: in verifySymbolUses */
   let assemblyFormat = [{
-    $kind $slice `group` $group `element` $element `count` `(` custom<Size>($count) `)` attr-dict
+    `` $kind $slice `group` $group `element` $element `count` `(` custom<Size>($count) `)` attr-dict
   }];
 }
 
@@ -126,7 +126,7 @@ def Plan_OutputOp : Plan_Op<"output", [
     Plan_Positive:$width,
     Plan_ElementAttr:$element);
   let assemblyFormat = [{
-    $name `slice` $slice `rows` $rows `width` $width `element` $element attr-dict
+    $name `slice` $slice `rows` `` $rows `width` $width `element` $element attr-dict
   }];
 }
 

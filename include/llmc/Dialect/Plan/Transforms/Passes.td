@@ -11,7 +11,7 @@ def AssignLivenessPass : Pass<"plan-assign-liveness", "::llmc::plan::ProgramOp">
     `live`, the first and last step that touch it over all entries; a slice that
     no step and no output uses is erased.
 
-    Steps are numbered from 0 in each entry, the body of a repeat once. Inside a
+    Steps are numbered from 0 through all entries, the body of a repeat once. Inside a
     repeat, a slice that is read before it is written carries its value from one
     iteration to the next (or is the same for all), and is live through the whole
     repeat; so is one that is live across it. An output is live to the last step.
@@ -34,7 +34,8 @@ def PackArenasPass : Pass<"plan-pack-arenas", "::llmc::plan::ProgramOp"> {
     kept. Where that misses the lower bound (the largest sum of sizes live at one
     step), a search over placement orders follows, within `search-nodes`: it
     finds something better, proves that nothing better exists, or gives up. The
-    outcome is the arena's `packing` and an analysis remark named `packing`.
+    outcome is the arena's `packing` and a remark named `packing`, passed where no
+    packing takes less and missed where that is open.
 
     Weights follow one another in the order of the program, members of a family
     together. A state arena holds every member of its states for each block; the
@@ -64,7 +65,7 @@ def VerifyPass : Pass<"plan-verify", "::llmc::plan::ProgramOp"> {
       place was valid before;
     - weights lie inside their arena and apart from one another;
     - states and the scratch of every kernel fit their arenas;
-    - every entry has an output and every arena of weights a file.
+    - there is an entry, and every entry has an output.
 
     Changes nothing. Numbers: unchanged. Not applicable: never.
 
