@@ -320,12 +320,12 @@ TEST(RowTest, StridesHeadsAndIndices) {
   heads.output(heads.rmsNorm(heads.input(slice), heads.constant(1), 1e-6f), slice);
   // The rows whose logits are wanted, densely.
   RowProgram outputs(20);
-  outputs.output(outputs.scale(outputs.input({0, 20, 0, 0, RowElement::F32, RowIndex::OutputRow}), 2),
-                 1u);
+  RowOperand wanted{0, 20, 0, 0, RowElement::F32, RowIndex::OutputRow};
+  outputs.output(outputs.scale(outputs.input(wanted), 2), 1u);
   // A lookup.
   RowProgram lookup(20);
-  lookup.output(lookup.scale(lookup.input({0, 20, 0, 0, RowElement::BF16, RowIndex::TokenId}), 3),
-                1u);
+  RowOperand embedding{0, 20, 0, 0, RowElement::BF16, RowIndex::TokenId};
+  lookup.output(lookup.scale(lookup.input(embedding), 3), 1u);
   Kernels kernels;
   for (const RowProgram *p : {&heads, &outputs, &lookup})
     kernels.add(

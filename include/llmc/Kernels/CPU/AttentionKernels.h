@@ -1,4 +1,4 @@
-//===- AttentionKernels.h - paged attention and what comes before -*- C++ -*-===//
+//===- AttentionKernels.h - paged attention and its prologue -----*- C++ -*-===//
 //
 // Two generators over a paged state (layout: docs/Manifest.md).
 //
@@ -96,7 +96,8 @@ struct PrologueSpec {
 std::string prologueKernelName(const PrologueSpec &spec);
 int64_t prologueKernelScratch(const PrologueSpec &spec);
 int64_t prologueKernelItems(const PrologueSpec &spec, const llmc_batch &batch);
-void buildPrologueKernel(mlir::ModuleOp module, const PrologueSpec &spec, const CPUVariant &variant);
+void buildPrologueKernel(mlir::ModuleOp module, const PrologueSpec &spec,
+                         const CPUVariant &variant);
 
 /// Operands: 0 q (read), 1 state (read), 2 out (write), 3 sinks (f32[heads], only
 /// with `sinks`). Items: state.heads * tokens, kv head by kv head. Rows of a step

@@ -1,4 +1,4 @@
-//===- RowKernels.h - element-wise chains and reductions along rows -*- C++ -*-//
+//===- RowKernels.h - chains and reductions along rows -----------*- C++ -*-===//
 //
 // A RowProgram is a DAG of element-wise operations and reductions along rows of
 // `width` elements; one kernel computes all of it, row by row. What an operation
@@ -61,7 +61,16 @@ struct RowOperand {
   bool operator==(const RowOperand &) const = default;
 };
 
-enum class Activation : uint8_t { SiLU, GeluTanh, GeluErf, GeluQuick, Relu, ReluSquared, Tanh, Sigmoid };
+enum class Activation : uint8_t {
+  SiLU,
+  GeluTanh,
+  GeluErf,
+  GeluQuick,
+  Relu,
+  ReluSquared,
+  Tanh,
+  Sigmoid,
+};
 llvm::StringRef activationName(Activation activation);
 
 enum class RowOpKind : uint8_t {

@@ -1,0 +1,247 @@
+//===- Attention.cpp - paged attention: groups of rows, blocks of state ---===//
+#include "AttentionEmitter.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/raw_ostream.h"
+#include "llvm/Support/xxhash.h"
+#include <limits>
+#include <numeric>
+
+using namespace mlir;
+
+namespace llmc::kernels {
+
+/// Queries of a group: enough to use a block of keys and values often, few enough
+/// to stay in a core's cache next to it; a multiple of the tallest tile.
+static constexpr int64_t tallestTile = 12, fewestQueries = 48;
+
+AttentionLayout::AttentionLayout(const AttentionSpec &spec) {
+  shared = spec.heads / spec.state.heads;
+  int64_t step = tallestTile / std::gcd(tallestTile, shared);
+  groupRows = step * std::max<int64_t>(1, llvm::divideCeil(fewestQueries, step * shared));
+  queries = groupRows * shared;
+  valueRow = int64_t(llvm::alignTo(spec.state.valueWidth, 16));
+
+  int64_t next = 0;
+  auto area = [&](int64_t elements) {
+    int64_t at = next;
+    next += int64_t(llvm::alignTo(elements * 4, 64));
+    return at;
+  };
+  area(queries * spec.state.keyWidth);
+  scores = area(queries * spec.state.blockTokens);
+  sums = area(queries * valueRow);
+  // Read 16 at a time from any query on.
+  maxima = area(queries + 16);
+  nextMaxima = area(queries + 16);
+  factors = area(queries + 16);
+  denominators = area(queries + 16);
+  bytes = next;
+}
+
+AttentionEmitter::AttentionEmitter(ModuleOp module, const AttentionSpec &spec,
+                                   const CPUVariant &variant)
+    : spec(spec), layout(spec), kb(module, attentionKernelName(spec), variant) {
+  assert(spec.heads % spec.state.heads == 0 && "query heads share kv heads evenly");
+  assert(spec.state.blockTokens % lanes == 0 && "a block is whole vectors of positions");
+  queries = kb.operand(0);
+  state = kb.operand(1);
+  out = kb.operand(2);
+  if (spec.sinks)
+    sinks = kb.operand(3);
+  tokens = kb.batch(BatchField::Tokens);
+  positions = kb.batch(BatchField::Positions);
+  sequences = kb.batch(BatchField::TokenSeq);
+  table = kb.batch(BatchField::BlockTable);
+  tableStride = kb.batch(BatchField::TableStride);
+}
+
+//===----------------------------------------------------------------------===//
+// Groups
+//===----------------------------------------------------------------------===//
+
+void AttentionEmitter::run() {
+  auto entry = [&](Value array, Value index) {
+    return kb.load(kb.i32(), kb.at(array, kb.mul(index, 4)), 4);
+  };
+  kb.whileLoop(
+      {kb.begin()}, [&](ValueRange item) { return kb.lt(item[0], kb.end()); },
+      [&](ValueRange carried) {
+        Value item = carried[0];
+        Value kvHead = kb.div(item, tokens), row = kb.rem(item, tokens);
+        Value sequence = entry(sequences, row), position = entry(positions, row);
+
+        // As many rows as follow at the next positions of the same sequence.
+        Value limit = kb.min(kb.min(kb.sub(kb.end(), item), kb.sub(tokens, row)),
+                             layout.groupRows);
+        Values rows = kb.whileLoop(
+            {kb.c(1)},
+            [&](ValueRange count) {
+              // The row is read before the limit is known to allow it: stay inside.
+              Value next = kb.add(row, kb.min(count[0], kb.sub(limit, 1)));
+              Value isSame = kb.eq(entry(sequences, next), sequence);
+              Value follows =
+                  kb.eq(entry(positions, next), kb.add(position, kb.toI32(count[0])));
+              return kb.andi(kb.lt(count[0], limit), kb.andi(isSame, follows));
+            },
+            [&](ValueRange count) { return Values{kb.add(count[0], 1)}; });
+
+        emitGroup({kvHead, row, rows[0], kb.toI64(position), kb.toI64(sequence)});
+        return Values{kb.add(item, rows[0])};
+      });
+  kb.finish();
+}
+
+void AttentionEmitter::emitGroup(const Group &group) {
+  loadQueries(group);
+  reset(group);
+  Value last = kb.div(kb.sub(kb.add(group.position, group.rows), 1), spec.state.blockTokens);
+  Value first = kb.c(0);
+  if (spec.window)
+    first = kb.div(kb.max(kb.sub(group.position, spec.window - 1), 0), spec.state.blockTokens);
+  kb.loop(first, kb.add(last, 1), 1, [&](Value index) { emitBlock(group, index, last); });
+  storeOutputs(group);
+}
+
+/// Copies the queries together: a row's heads lie side by side.
+void AttentionEmitter::loadQueries(const Group &group) {
+  int64_t elements = layout.shared * spec.state.keyWidth;
+  int64_t full = elements / lanes * lanes;
+  kb.loop(kb.c(0), group.rows, 1, [&](Value row) {
+    Value offset = kb.add(kb.mul(kb.add(group.row, row), spec.qStride),
+                          kb.mul(group.kvHead, elements));
+    Value from = kb.at(kb.at(queries, kb.mul(offset, 4)), spec.qOffset * 4);
+    Value to = at(0, row, elements * 4);
+    if (full)
+      kb.loop(kb.c(0), kb.c(full * 4), lanes * 4, [&](Value i) {
+        kb.store(kb.load(kb.vecF(), kb.at(from, i), 4), kb.at(to, i), 4);
+      });
+    if (elements != full) {
+      Value mask = kb.laneMask(kb.c(elements - full));
+      kb.maskedStore(kb.maskedLoad(kb.vecF(), kb.at(from, full * 4), mask, 4),
+                     kb.at(to, full * 4), mask, 4);
+    }
+  });
+}
+
+void AttentionEmitter::reset(const Group &group) {
+  Value count = kb.mul(group.rows, layout.shared);
+  kb.loop(kb.c(0), kb.mul(count, layout.valueRow), lanes,
+          [&](Value i) { kb.store(kb.splat(0), at(layout.sums, i, 4), 64); });
+  kb.loop(kb.c(0), count, lanes, [&](Value query) {
+    kb.store(kb.splat(std::numeric_limits<float>::lowest()), at(layout.maxima, query, 4), 64);
+    kb.store(kb.splat(spec.sinks ? 1.0f : 0.0f), at(layout.denominators, query, 4), 64);
+  });
+  if (!spec.sinks)
+    return;
+  Value head = kb.at(sinks, kb.mul(group.kvHead, layout.shared * 4));
+  kb.loop(kb.c(0), count, 1, [&](Value query) {
+    Value sink = kb.load(kb.f32(), kb.at(head, kb.mul(kb.rem(query, layout.shared), 4)), 4);
+    kb.store(sink, at(layout.maxima, query, 4), 4);
+  });
+}
+
+void AttentionEmitter::storeOutputs(const Group &group) {
+  int64_t width = spec.state.valueWidth, full = width / lanes * lanes;
+  kb.loop(kb.c(0), kb.mul(group.rows, layout.shared), 1, [&](Value query) {
+    Value row = kb.add(group.row, kb.div(query, layout.shared));
+    Value head = kb.add(kb.mul(group.kvHead, layout.shared), kb.rem(query, layout.shared));
+    Value offset = kb.add(kb.mul(row, spec.outStride), kb.mul(head, width));
+    Value to = kb.at(kb.at(out, kb.mul(offset, 4)), spec.outOffset * 4);
+    Value from = at(layout.sums, query, layout.valueRow * 4);
+    Value l = kb.broadcast(kb.load(kb.f32(), at(layout.denominators, query, 4), 4));
+    if (full)
+      kb.loop(kb.c(0), kb.c(full * 4), lanes * 4, [&](Value i) {
+        kb.store(kb.divf(kb.load(kb.vecF(), kb.at(from, i), 64), l), kb.at(to, i), 4);
+      });
+    if (width != full)
+      kb.maskedStore(kb.divf(kb.load(kb.vecF(), kb.at(from, full * 4), 64), l),
+                     kb.at(to, full * 4), kb.laneMask(kb.c(width - full)), 4);
+  });
+}
+
+//===----------------------------------------------------------------------===//
+// Blocks
+//===----------------------------------------------------------------------===//
+
+Value AttentionEmitter::blockAddress(const Group &group, Value index) {
+  Value entry = kb.add(kb.mul(group.sequence, tableStride), index);
+  Value block = kb.toI64(kb.load(kb.i32(), kb.at(table, kb.mul(entry, 4)), 4));
+  return kb.at(kb.at(state, kb.mul(block, spec.state.blockBytes())),
+               kb.mul(group.kvHead, spec.state.headBytes()));
+}
+
+void AttentionEmitter::emitBlock(const Group &group, Value index, Value lastIndex) {
+  int64_t size = spec.state.blockTokens;
+  Block block;
+  block.start = kb.mul(index, size);
+  block.keys = blockAddress(group, index);
+  block.values = kb.at(block.keys, spec.state.valueOffset());
+  block.nextKeys = blockAddress(group, kb.min(kb.add(index, 1), lastIndex));
+  block.nextValues = kb.at(block.nextKeys, spec.state.valueOffset());
+
+  // Rows [seeFrom, seeTo) see some position of the block, [allFrom, allTo) each.
+  Value ahead = kb.sub(block.start, group.position);
+  Value zero = kb.c(0);
+  auto clamp = [&](Value x, Value low, Value high) { return kb.max(low, kb.min(x, high)); };
+  Value seeFrom = clamp(ahead, zero, group.rows), seeTo = group.rows;
+  if (spec.window)
+    seeTo = clamp(kb.add(ahead, size + spec.window - 1), zero, group.rows);
+  Value allFrom = clamp(kb.add(ahead, size - 1), seeFrom, seeTo), allTo = seeTo;
+  if (spec.window)
+    allTo = clamp(kb.add(ahead, spec.window), allFrom, seeTo);
+
+  int64_t shared = layout.shared;
+  forTiles(kb.mul(seeFrom, shared), kb.mul(seeTo, shared),
+           [&](Value query, int64_t rows) { emitScores(block, query, rows); });
+  emitWeights(group, block, seeFrom, seeTo);
+
+  // Rows that see the whole block together, the others one by one: the slots that
+  // one row must not touch are another's.
+  forTiles(kb.mul(allFrom, shared), kb.mul(allTo, shared), [&](Value query, int64_t rows) {
+    emitSums(block, query, rows, zero, kb.c(size), /*unroll=*/rows >= 8 ? 1 : 2);
+  });
+  Value together = kb.sub(allTo, allFrom);
+  kb.loop(seeFrom, kb.sub(seeTo, together), 1, [&](Value i) {
+    Value row = kb.select(kb.lt(i, allFrom), i, kb.add(i, together));
+    auto [first, end] = visible(group, block, row);
+    if (!first)
+      first = zero;
+    Value query = kb.mul(row, shared);
+    forTiles(query, kb.add(query, shared), [&](Value tile, int64_t rows) {
+      emitSums(block, tile, rows, first, end, /*unroll=*/1);
+    });
+  });
+}
+
+//===----------------------------------------------------------------------===//
+// Interface
+//===----------------------------------------------------------------------===//
+
+std::string attentionKernelName(const AttentionSpec &spec) {
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  const PagedState &state = spec.state;
+  os << spec.heads << ',' << state.heads << ',' << state.keyWidth << ',' << state.valueWidth << ','
+     << state.blockTokens << ',' << llvm::bit_cast<uint32_t>(spec.scale) << ',' << spec.window
+     << ',' << llvm::bit_cast<uint32_t>(spec.softcap) << ',' << spec.sinks << ',' << spec.qStride
+     << ',' << spec.qOffset << ',' << spec.outStride << ',' << spec.outOffset;
+  std::string name = "attention_" + std::to_string(spec.heads) + "_" +
+                     std::to_string(state.heads) + "_" + std::to_string(state.keyWidth);
+  if (spec.window)
+    name += "_w" + std::to_string(spec.window);
+  return name + "_" + llvm::utohexstr(llvm::xxh3_64bits(text), /*LowerCase=*/true, /*Width=*/16);
+}
+
+int64_t attentionKernelScratch(const AttentionSpec &spec) { return AttentionLayout(spec).bytes; }
+
+int64_t attentionKernelItems(const AttentionSpec &spec, const llmc_batch &batch) {
+  return spec.state.heads * batch.tokens;
+}
+
+int64_t attentionGroupRows(const AttentionSpec &spec) { return AttentionLayout(spec).groupRows; }
+
+void buildAttentionKernel(ModuleOp module, const AttentionSpec &spec, const CPUVariant &variant) {
+  AttentionEmitter(module, spec, variant).run();
+}
+
+} // namespace llmc::kernels

@@ -1,0 +1,90 @@
+//===- AttentionEmitter.h - writes one paged attention kernel ---*- C++ -*-===//
+//
+// A *group* is a run of rows at consecutive positions of one sequence; with the
+// heads that share a kv head they make the group's queries: query i*G + g is head
+// g of row i. Attention.cpp has the loops over groups and blocks, AttentionTiles.cpp
+// what is done with one block.
+//
+//===----------------------------------------------------------------------===//
+#ifndef LLMC_LIB_KERNELS_CPU_ATTENTION_ATTENTIONEMITTER_H
+#define LLMC_LIB_KERNELS_CPU_ATTENTION_ATTENTIONEMITTER_H
+
+#include "llmc/Kernels/CPU/AttentionKernels.h"
+
+namespace llmc::kernels {
+
+/// Sizes that follow from the spec alone, and where scratch holds what (bytes):
+/// queries [Q][Dk], scores [Q][B], sums [Q][valueRow], then per query the running
+/// maximum, the next maximum, the rescaling factor and the running denominator.
+struct AttentionLayout {
+  explicit AttentionLayout(const AttentionSpec &spec);
+
+  int64_t shared;     ///< G, query heads of a kv head.
+  int64_t groupRows;  ///< Rows of a group at most.
+  int64_t queries;    ///< G * groupRows.
+  int64_t valueRow;   ///< valueWidth, padded to 16.
+  int64_t scores, sums, maxima, nextMaxima, factors, denominators, bytes;
+};
+
+class AttentionEmitter {
+public:
+  using Value = mlir::Value;
+  using Values = KernelBuilder::Values;
+
+  AttentionEmitter(mlir::ModuleOp module, const AttentionSpec &spec, const CPUVariant &variant);
+  void run();
+
+private:
+  static constexpr int64_t lanes = 16;
+
+  /// A run of rows: `rows` of them from `row` on, at positions from `position` on.
+  struct Group {
+    Value kvHead, row, rows, position, sequence;
+  };
+  /// The block of positions [start, start + B) and the one to be read next.
+  struct Block {
+    Value start, keys, values, nextKeys, nextValues;
+  };
+
+  // Attention.cpp
+  void emitGroup(const Group &group);
+  void loadQueries(const Group &group);
+  void reset(const Group &group);
+  void emitBlock(const Group &group, Value index, Value lastIndex);
+  void storeOutputs(const Group &group);
+  Value blockAddress(const Group &group, Value index);
+
+  // AttentionTiles.cpp
+  /// Visits queries [from, to) in tiles of static sizes.
+  void forTiles(Value from, Value to, llvm::function_ref<void(Value query, int64_t rows)> body);
+  llvm::SmallVector<int64_t> tileSizes() const;
+  int64_t vectorsFor(int64_t rows, int64_t most) const;
+  /// Scores of `rows` queries against all positions of the block.
+  void emitScores(const Block &block, Value query, int64_t rows);
+  /// Scores of queries of rows [from, to) to weights, with the new maxima, factors
+  /// and denominators.
+  void emitWeights(const Group &group, const Block &block, Value from, Value to);
+  /// Weighted values of positions [first, last) of the block onto the sums.
+  void emitSums(const Block &block, Value query, int64_t rows, Value first, Value last,
+                int64_t unroll);
+  void emitSumColumns(const Block &block, Value query, int64_t rows, Value first, Value last,
+                      int64_t unroll, Value column, int64_t vectors, Value mask);
+  /// The first and the end of the visible slots of a row; `first` null without a window.
+  std::pair<Value, Value> visible(const Group &group, const Block &block, Value row);
+
+  Value at(int64_t area, Value index, int64_t bytes) {
+    return kb.at(kb.at(kb.scratch(), area), kb.mul(index, bytes));
+  }
+  /// Whether a tile of this size reads new state at the rate of memory.
+  static bool isSkinny(int64_t rows) { return rows <= 8; }
+
+  const AttentionSpec &spec;
+  AttentionLayout layout;
+  KernelBuilder kb;
+  Value queries, state, out, sinks;
+  Value tokens, positions, sequences, table, tableStride;
+};
+
+} // namespace llmc::kernels
+
+#endif // LLMC_LIB_KERNELS_CPU_ATTENTION_ATTENTIONEMITTER_H

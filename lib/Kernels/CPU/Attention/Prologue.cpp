@@ -1,0 +1,346 @@
+//===- Prologue.cpp - head norms, rotary positions, append ----------------===//
+//
+// A token at a time: cosines and sines of its position go to scratch, then each
+// head of q and k runs through its stages from memory to memory, the last of
+// which writes the destination, and k and v are copied into the token's slot.
+//
+//===----------------------------------------------------------------------===//
+#include "llmc/Kernels/CPU/AttentionKernels.h"
+#include "llmc/Kernels/CPU/Polynomials.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/raw_ostream.h"
+#include "llvm/Support/xxhash.h"
+
+using namespace mlir;
+
+namespace llmc::kernels {
+namespace {
+
+constexpr int64_t lanes = 16;
+
+int64_t padded(int64_t elements) { return int64_t(llvm::alignTo(elements, lanes)); }
+
+/// Scratch, in this order: cosines, sines, one head, a norm's rows.
+struct ScratchPlan {
+  explicit ScratchPlan(const PrologueSpec &spec) {
+    int64_t table = spec.rotary ? padded(spec.rotary->width / 2) * 4 : 0;
+    sines = table;
+    head = 2 * table;
+    norm = head + padded(spec.state.keyWidth) * 4;
+  }
+  int64_t sines, head, norm;
+};
+
+/// A number of operands that covers every index used.
+unsigned operandCount(const PrologueSpec &spec) {
+  unsigned count = spec.append ? *spec.append + 1 : 0;
+  for (const std::optional<HeadRows> &rows : {spec.q, spec.k, spec.v, spec.qOut, spec.kOut})
+    if (rows)
+      count = std::max(count, rows->operand + 1);
+  for (const std::optional<HeadNorm> &norm : {spec.qNorm, spec.kNorm})
+    if (norm)
+      count = std::max(count, norm->scale + 1);
+  return spec.rotary ? std::max(count, spec.rotary->invFreq + 1) : count;
+}
+
+/// x * r * scale of one head: input 0 the head, input 1 the scale.
+RowProgram normProgram(const PrologueSpec &spec, const HeadNorm &norm) {
+  RowProgram program(spec.state.keyWidth);
+  RowProgram::Node x = program.input(0u);
+  RowProgram::Node scale = program.constant(norm.scale + 1, norm.element);
+  program.output(program.rmsNorm(x, scale, norm.eps, norm.offset), 0u);
+  return program;
+}
+
+class PrologueEmitter {
+public:
+  PrologueEmitter(ModuleOp module, const PrologueSpec &spec, const CPUVariant &variant)
+      : spec(spec), plan(spec), kb(module, prologueKernelName(spec), variant) {}
+
+  void run();
+
+private:
+  /// [from, from + count) step 16: `body` gets byte offsets and the mask of a
+  /// partial chunk, null for full ones.
+  void chunks(int64_t count, llvm::function_ref<void(Value, Value)> body);
+  Value load(Value pointer, Value mask);
+  void store(Value value, Value pointer, Value mask);
+  void copy(Value from, Value to, int64_t count);
+
+  void turnTable(Value position);
+  void turn(Value from, Value to);
+  void turnHalves(Value from, Value to);
+  void turnInterleaved(Value from, Value to);
+  void norm(const HeadNorm &norm, Value from, Value to);
+  void stages(const std::optional<HeadNorm> &headNorm, Value from, Value to);
+  Value headOf(const HeadRows &rows, Value token, Value head, int64_t width);
+  void appendKey(Value from, Value slot);
+
+  const PrologueSpec &spec;
+  ScratchPlan plan;
+  KernelBuilder kb;
+  SmallVector<Value> operands;
+};
+
+void PrologueEmitter::chunks(int64_t count, llvm::function_ref<void(Value, Value)> body) {
+  int64_t full = count / lanes, tail = count % lanes;
+  if (full == 1)
+    body(kb.c(0), Value());
+  else if (full)
+    kb.loop(kb.c(0), kb.c(full * lanes * 4), lanes * 4, [&](Value at) { body(at, Value()); });
+  if (tail)
+    body(kb.c(full * lanes * 4), kb.laneMask(kb.c(tail)));
+}
+
+Value PrologueEmitter::load(Value pointer, Value mask) {
+  return mask ? kb.maskedLoad(kb.vecF(), pointer, mask, 4) : kb.load(kb.vecF(), pointer, 4);
+}
+
+void PrologueEmitter::store(Value value, Value pointer, Value mask) {
+  if (mask)
+    kb.maskedStore(value, pointer, mask, 4);
+  else
+    kb.store(value, pointer, 4);
+}
+
+void PrologueEmitter::copy(Value from, Value to, int64_t count) {
+  chunks(count, [&](Value at, Value mask) {
+    store(load(kb.at(from, at), mask), kb.at(to, at), mask);
+  });
+}
+
+//===----------------------------------------------------------------------===//
+// Rotary positions
+//===----------------------------------------------------------------------===//
+
+void PrologueEmitter::turnTable(Value position) {
+  Value invFreq = operands[spec.rotary->invFreq];
+  Value p = kb.broadcast(kb.sitofp(position, kb.f32()));
+  chunks(spec.rotary->width / 2, [&](Value at, Value mask) {
+    Value angle = kb.mulf(p, load(kb.at(invFreq, at), mask));
+    auto [sine, cosine] = polySinCos(kb, angle);
+    if (float magnitude = spec.rotary->magnitude; magnitude != 1) {
+      sine = kb.mulf(sine, kb.splat(magnitude));
+      cosine = kb.mulf(cosine, kb.splat(magnitude));
+    }
+    // The table is padded: whole vectors.
+    kb.store(cosine, kb.at(kb.scratch(), at), 64);
+    kb.store(sine, kb.at(kb.at(kb.scratch(), plan.sines), at), 64);
+  });
+}
+
+/// Writes the channels that turn.
+void PrologueEmitter::turn(Value from, Value to) {
+  from = kb.at(from, spec.rotary->first * 4);
+  to = kb.at(to, spec.rotary->first * 4);
+  if (spec.rotary->pairs == RotaryPairs::Halves)
+    turnHalves(from, to);
+  else
+    turnInterleaved(from, to);
+}
+
+void PrologueEmitter::turnHalves(Value from, Value to) {
+  int64_t half = spec.rotary->width / 2;
+  chunks(half, [&](Value at, Value mask) {
+    Value c = kb.load(kb.vecF(), kb.at(kb.scratch(), at), 64);
+    Value s = kb.load(kb.vecF(), kb.at(kb.at(kb.scratch(), plan.sines), at), 64);
+    Value x = load(kb.at(from, at), mask);
+    Value y = load(kb.at(kb.at(from, half * 4), at), mask);
+    store(kb.subf(kb.mulf(x, c), kb.mulf(y, s)), kb.at(to, at), mask);
+    store(kb.addf(kb.mulf(y, c), kb.mulf(x, s)), kb.at(kb.at(to, half * 4), at), mask);
+  });
+}
+
+void PrologueEmitter::turnInterleaved(Value from, Value to) {
+  SmallVector<int64_t> even, odd, low, high;
+  for (int64_t i = 0; i < lanes; ++i) {
+    even.push_back(2 * i);
+    odd.push_back(2 * i + 1);
+    low.push_back(i / 2 + (i % 2) * lanes);
+    high.push_back(i / 2 + lanes / 2 + (i % 2) * lanes);
+  }
+  int64_t half = spec.rotary->width / 2;
+  chunks(half, [&](Value at, Value mask) {
+    Value c = kb.load(kb.vecF(), kb.at(kb.scratch(), at), 64);
+    Value s = kb.load(kb.vecF(), kb.at(kb.at(kb.scratch(), plan.sines), at), 64);
+    // 16 pairs are 32 channels.
+    Value source = kb.at(from, kb.mul(at, 2)), target = kb.at(to, kb.mul(at, 2));
+    Value lowMask, highMask;
+    if (mask) {
+      int64_t channels = 2 * (half % lanes);
+      lowMask = kb.laneMask(kb.c(channels));
+      highMask = kb.laneMask(kb.c(std::max<int64_t>(channels - lanes, 0)));
+    }
+    Value first = load(source, lowMask), second = load(kb.at(source, lanes * 4), highMask);
+    Value x = kb.shuffle(first, second, even), y = kb.shuffle(first, second, odd);
+    Value turnedX = kb.subf(kb.mulf(x, c), kb.mulf(y, s));
+    Value turnedY = kb.addf(kb.mulf(y, c), kb.mulf(x, s));
+    store(kb.shuffle(turnedX, turnedY, low), target, lowMask);
+    store(kb.shuffle(turnedX, turnedY, high), kb.at(target, lanes * 4), highMask);
+  });
+}
+
+//===----------------------------------------------------------------------===//
+// Heads
+//===----------------------------------------------------------------------===//
+
+void PrologueEmitter::norm(const HeadNorm &headNorm, Value from, Value to) {
+  RowProgram program = normProgram(spec, headNorm);
+  SmallVector<Value> inputs(program.ops().size());
+  inputs[0] = from;
+  inputs[1] = operands[headNorm.scale];
+  emitRow(kb, program, inputs, {to}, kb.at(kb.scratch(), plan.norm));
+}
+
+/// Takes one head from `from` to `to`.
+void PrologueEmitter::stages(const std::optional<HeadNorm> &headNorm, Value from, Value to) {
+  int64_t width = spec.state.keyWidth;
+  auto turnAll = [&](Value source) {
+    if (source != to) {
+      copy(source, to, spec.rotary->first);
+      int64_t end = (spec.rotary->first + spec.rotary->width) * 4;
+      copy(kb.at(source, end), kb.at(to, end), width - end / 4);
+    }
+    turn(source, to);
+  };
+  bool turnFirst = spec.rotary && (spec.normAfterRotary || !headNorm);
+  if (turnFirst)
+    turnAll(from);
+  else if (!headNorm && from != to)
+    copy(from, to, width);
+  if (headNorm)
+    norm(*headNorm, turnFirst ? to : from, to);
+  if (spec.rotary && !turnFirst)
+    turn(to, to);
+}
+
+Value PrologueEmitter::headOf(const HeadRows &rows, Value token, Value head, int64_t width) {
+  Value at = kb.add(kb.mul(token, rows.stride), kb.mul(head, width));
+  return kb.at(kb.at(operands[rows.operand], rows.offset * 4), kb.mul(at, 4));
+}
+
+/// Keys lie position innermost: one element to a row of blockTokens.
+void PrologueEmitter::appendKey(Value from, Value slot) {
+  int64_t width = spec.state.keyWidth;
+  int64_t unroll = width % 8 == 0 ? 8 : width % 4 == 0 ? 4 : 1;
+  int64_t row = spec.state.blockTokens * 4;
+  kb.loop(kb.c(0), kb.c(width), unroll, [&](Value d) {
+    Value source = kb.at(from, kb.mul(d, 4)), target = kb.at(slot, kb.mul(d, row));
+    for (int64_t i = 0; i < unroll; ++i)
+      kb.store(kb.load(kb.f32(), source, 4, i * 4), target, 4, i * row);
+  });
+}
+
+void PrologueEmitter::run() {
+  const PagedState &state = spec.state;
+  for (unsigned i = 0, count = operandCount(spec); i < count; ++i)
+    operands.push_back(kb.operand(i));
+  Value positions = kb.batch(BatchField::Positions);
+  Value sequences = kb.batch(BatchField::TokenSeq);
+  Value table = kb.batch(BatchField::BlockTable), tableStride = kb.batch(BatchField::TableStride);
+  Value zero = kb.c(0);
+
+  kb.loop(kb.begin(), kb.end(), 1, [&](Value token) {
+    Value position = kb.load(kb.i32(), kb.at(positions, kb.mul(token, 4)), 4);
+    if (spec.rotary)
+      turnTable(position);
+
+    // The token's slot of head 0.
+    Value block, slot;
+    if (spec.append) {
+      Value p = kb.toI64(position);
+      Value sequence = kb.toI64(kb.load(kb.i32(), kb.at(sequences, kb.mul(token, 4)), 4));
+      Value entry = kb.add(kb.mul(sequence, tableStride), kb.div(p, state.blockTokens));
+      Value index = kb.toI64(kb.load(kb.i32(), kb.at(table, kb.mul(entry, 4)), 4));
+      block = kb.at(operands[*spec.append], kb.mul(index, state.blockBytes()));
+      slot = kb.rem(p, state.blockTokens);
+    }
+    auto headBlock = [&](Value head) { return kb.at(block, kb.mul(head, state.headBytes())); };
+
+    if (spec.q)
+      kb.loop(zero, kb.c(spec.heads), 1, [&](Value head) {
+        Value from = headOf(*spec.q, token, head, state.keyWidth);
+        Value to = spec.qOut ? headOf(*spec.qOut, token, head, state.keyWidth) : from;
+        stages(spec.qNorm, from, to);
+      });
+    if (spec.k)
+      kb.loop(zero, kb.c(state.heads), 1, [&](Value head) {
+        Value from = headOf(*spec.k, token, head, state.keyWidth);
+        bool isChanged = spec.kNorm || spec.rotary;
+        Value to = spec.kOut      ? headOf(*spec.kOut, token, head, state.keyWidth)
+                   : !spec.append ? from
+                   : isChanged    ? kb.at(kb.scratch(), plan.head)
+                                  : from;
+        stages(spec.kNorm, from, to);
+        if (spec.append)
+          appendKey(to, kb.at(headBlock(head), kb.mul(slot, 4)));
+      });
+    if (spec.append && spec.v)
+      kb.loop(zero, kb.c(state.heads), 1, [&](Value head) {
+        Value values = kb.at(headBlock(head), state.valueOffset());
+        copy(headOf(*spec.v, token, head, state.valueWidth),
+             kb.at(values, kb.mul(slot, state.valueWidth * 4)), state.valueWidth);
+      });
+  });
+  kb.finish();
+}
+
+void print(llvm::raw_ostream &os, char what, const std::optional<HeadRows> &rows) {
+  if (rows)
+    os << what << rows->operand << ',' << rows->stride << ',' << rows->offset << ';';
+}
+
+void print(llvm::raw_ostream &os, char what, const std::optional<HeadNorm> &norm) {
+  if (norm)
+    os << what << norm->scale << ',' << unsigned(norm->element) << ','
+       << llvm::bit_cast<uint32_t>(norm->eps) << ',' << llvm::bit_cast<uint32_t>(norm->offset)
+       << ';';
+}
+
+} // namespace
+
+std::string prologueKernelName(const PrologueSpec &spec) {
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  os << spec.heads << ',' << spec.state.heads << ',' << spec.state.keyWidth << ','
+     << spec.state.valueWidth << ',' << spec.state.blockTokens << ';';
+  print(os, 'q', spec.q);
+  print(os, 'k', spec.k);
+  print(os, 'v', spec.v);
+  print(os, 'Q', spec.qOut);
+  print(os, 'K', spec.kOut);
+  print(os, 'n', spec.qNorm);
+  print(os, 'm', spec.kNorm);
+  if (spec.rotary)
+    os << 'r' << spec.rotary->invFreq << ',' << spec.rotary->width << ',' << spec.rotary->first
+       << ',' << unsigned(spec.rotary->pairs) << ','
+       << llvm::bit_cast<uint32_t>(spec.rotary->magnitude) << ';';
+  os << spec.normAfterRotary;
+  if (spec.append)
+    os << 'a' << *spec.append;
+
+  std::string name = "prologue";
+  if (spec.qNorm || spec.kNorm)
+    name += "_norm";
+  if (spec.rotary)
+    name += "_rotary";
+  if (spec.append)
+    name += "_append";
+  return name + "_" + llvm::utohexstr(llvm::xxh3_64bits(text), /*LowerCase=*/true, /*Width=*/16);
+}
+
+int64_t prologueKernelScratch(const PrologueSpec &spec) {
+  int64_t bytes = ScratchPlan(spec).norm;
+  for (const std::optional<HeadNorm> &norm : {spec.qNorm, spec.kNorm})
+    if (norm)
+      bytes = std::max(bytes, ScratchPlan(spec).norm + rowKernelScratch(normProgram(spec, *norm)));
+  return bytes;
+}
+
+int64_t prologueKernelItems(const PrologueSpec &, const llmc_batch &batch) { return batch.tokens; }
+
+void buildPrologueKernel(ModuleOp module, const PrologueSpec &spec, const CPUVariant &variant) {
+  PrologueEmitter(module, spec, variant).run();
+}
+
+} // namespace llmc::kernels

@@ -1,0 +1,237 @@
+//===- AttentionTest.cpp - paged attention against double precision -------===//
+#include "PagedBatch.h"
+
+using namespace llmc::kernels;
+using namespace llmc::kernels::test;
+
+namespace {
+
+/// Keys, values and queries are functions of sequence, position, head and channel
+/// only, so that any batch holds the same numbers.
+float number(int kind, int64_t sequence, int64_t position, int64_t head, int64_t d) {
+  uint64_t x = uint64_t(kind) * 0x9e3779b97f4a7c15 + uint64_t(sequence) * 0xbf58476d1ce4e5b9 +
+               uint64_t(position) * 0x94d049bb133111eb + uint64_t(head) * 1000003 + uint64_t(d);
+  x ^= x >> 30;
+  x *= 0xbf58476d1ce4e5b9;
+  x ^= x >> 27;
+  x *= 0x94d049bb133111eb;
+  x ^= x >> 31;
+  return float(double(x >> 40) / double(1 << 23) - 1) * (kind == 0 ? 4 : 1);
+}
+
+AttentionSpec makeSpec(int64_t heads, int64_t kvHeads, int64_t keyWidth, int64_t valueWidth,
+                       int64_t window = 0) {
+  AttentionSpec spec;
+  spec.heads = heads;
+  spec.state = {kvHeads, keyWidth, valueWidth, 32};
+  spec.scale = 1 / std::sqrt(float(keyWidth));
+  spec.window = window;
+  spec.qStride = heads * keyWidth + 5;
+  spec.qOffset = 3;
+  spec.outStride = heads * valueWidth;
+  return spec;
+}
+
+/// A step over pieces: state with NaN in every slot that no position owns.
+struct Step {
+  Step(const AttentionSpec &spec, const std::vector<Piece> &pieces,
+       std::vector<int64_t> names = {}, unsigned seed = 1)
+      : spec(spec), paged(spec.state, pieces, seed), names(std::move(names)) {
+    if (this->names.empty())
+      for (size_t i = 0; i < pieces.size(); ++i)
+        this->names.push_back(int64_t(i));
+    const PagedState &layout = spec.state;
+    state = Buffer<float>(paged.batch.blocks * layout.blockBytes() / 4, NAN);
+    for (int64_t s = 0; s < paged.batch.sequences; ++s)
+      for (int64_t p = 0; p < paged.lengths[s]; ++p)
+        for (int64_t h = 0; h < layout.heads; ++h) {
+          int32_t block = paged.blockOf(s, p, layout);
+          for (int64_t d = 0; d < layout.keyWidth; ++d)
+            PagedBatch::key(layout, state.data(), block, h, p % 32, d) =
+                number(1, this->names[s], p, h, d);
+          for (int64_t d = 0; d < layout.valueWidth; ++d)
+            PagedBatch::value(layout, state.data(), block, h, p % 32, d) =
+                number(2, this->names[s], p, h, d);
+        }
+    queries = Buffer<float>(paged.batch.tokens * spec.qStride, NAN);
+    for (int64_t t = 0; t < paged.batch.tokens; ++t)
+      for (int64_t h = 0; h < spec.heads; ++h)
+        for (int64_t d = 0; d < layout.keyWidth; ++d)
+          queries[t * spec.qStride + spec.qOffset + h * layout.keyWidth + d] =
+              number(0, this->names[paged.sequenceOf[t]], paged.positions[t], h, d);
+    sinks = Buffer<float>(spec.heads);
+    for (int64_t h = 0; h < spec.heads; ++h)
+      sinks[h] = number(3, 0, 0, h, 0);
+  }
+
+  Buffer<float> run(llmc_kernel_fn kernel, int64_t step = 1 << 30) {
+    Buffer<float> out(paged.batch.tokens * spec.outStride, NAN);
+    Buffer<char> scratch(attentionKernelScratch(spec), char(0xff));
+    void *args[] = {&paged.batch, queries.data(), state.data(), out.data(), sinks.data()};
+    int64_t items = attentionKernelItems(spec, paged.batch);
+    for (int64_t i = 0; i < items; i += step)
+      kernel(args, i, std::min(items, i + step), scratch.data());
+    EXPECT_TRUE(out.intact() && scratch.intact());
+    return out;
+  }
+
+  double reference(int64_t t, int64_t h, int64_t channel) const {
+    int64_t sequence = names[paged.sequenceOf[t]], p = paged.positions[t];
+    int64_t kv = h / (spec.heads / spec.state.heads);
+    int64_t first = spec.window ? std::max<int64_t>(0, p - spec.window + 1) : 0;
+    std::vector<double> scores;
+    for (int64_t j = first; j <= p; ++j) {
+      double s = 0;
+      for (int64_t d = 0; d < spec.state.keyWidth; ++d)
+        s += double(number(0, sequence, p, h, d)) * double(number(1, sequence, j, kv, d));
+      s *= spec.scale;
+      scores.push_back(spec.softcap != 0 ? spec.softcap * std::tanh(s / spec.softcap) : s);
+    }
+    double most = *std::max_element(scores.begin(), scores.end());
+    double sum = spec.sinks ? std::exp(double(sinks[h]) - most) : 0, result = 0;
+    for (int64_t j = first; j <= p; ++j) {
+      double w = std::exp(scores[j - first] - most);
+      sum += w;
+      result += w * double(number(2, sequence, j, kv, channel));
+    }
+    return result / sum;
+  }
+
+  void expectNear(const Buffer<float> &out, int64_t channelStep, int64_t rowStep,
+                  double bound = 3e-6) const {
+    for (int64_t t = 0; t < paged.batch.tokens; t += rowStep)
+      for (int64_t h = 0; h < spec.heads; ++h)
+        for (int64_t d = 0; d < spec.state.valueWidth; d += channelStep)
+          ASSERT_NEAR(out[t * spec.outStride + spec.outOffset + h * spec.state.valueWidth + d],
+                      reference(t, h, d), bound)
+              << "row " << t << " head " << h << " channel " << d;
+    for (size_t i = 0; i < out.size(); ++i)
+      ASSERT_FALSE(std::isnan(out[i])) << i;
+  }
+
+  const AttentionSpec &spec;
+  PagedBatch paged;
+  std::vector<int64_t> names;
+  Buffer<float> state, queries, sinks;
+};
+
+void add(Kernels &kernels, const AttentionSpec &spec) {
+  kernels.add(
+      [&](mlir::ModuleOp module, const CPUVariant &v) { buildAttentionKernel(module, spec, v); });
+}
+
+/// Ragged batches: prefill, chunks behind a past, single rows.
+const std::vector<Piece> ragged = {{0, 70}, {45, 1}, {31, 33}, {0, 1}, {96, 40}, {200, 1}};
+
+void checkShapes(const std::vector<AttentionSpec> &specs, double bound = 3e-6) {
+  Kernels kernels;
+  for (const AttentionSpec &spec : specs)
+    add(kernels, spec);
+  kernels.compile();
+  for (const AttentionSpec &spec : specs) {
+    SCOPED_TRACE(attentionKernelName(spec));
+    Step step(spec, ragged);
+    std::vector<Buffer<float>> bits;
+    for (const CPUVariant *variant : Kernels::variants())
+      for (int64_t items : {1 << 30, 1, 5, 37}) {
+        bits.push_back(step.run(kernels.find(attentionKernelName(spec), *variant), items));
+        if (bits.size() == 1)
+          step.expectNear(bits[0], spec.state.valueWidth > 16 ? 7 : 1, 3, bound);
+        EXPECT_TRUE(sameBits(bits.front(), bits.back())) << variant->name.str() << items;
+      }
+  }
+}
+
+TEST(AttentionTest, HeadWidths) {
+  checkShapes({makeSpec(4, 2, 12, 12), makeSpec(4, 1, 8, 8), makeSpec(9, 3, 64, 64),
+               makeSpec(2, 2, 80, 80), makeSpec(5, 1, 96, 96), makeSpec(2, 1, 128, 128)});
+}
+
+TEST(AttentionTest, UnequalAndWideHeads) {
+  checkShapes({makeSpec(2, 1, 256, 256), makeSpec(2, 2, 24, 16), makeSpec(3, 1, 72, 40),
+               makeSpec(16, 1, 20, 36), makeSpec(14, 2, 64, 64), makeSpec(1, 1, 5, 3)});
+}
+
+TEST(AttentionTest, Windows) {
+  checkShapes({makeSpec(4, 2, 16, 16, 1), makeSpec(4, 2, 16, 16, 7), makeSpec(4, 2, 16, 16, 32),
+               makeSpec(4, 2, 16, 16, 33), makeSpec(6, 2, 16, 16, 64), makeSpec(4, 4, 16, 16, 100),
+               makeSpec(4, 2, 16, 16, 1000)});
+}
+
+TEST(AttentionTest, SoftcapAndSinks) {
+  AttentionSpec capped = makeSpec(4, 2, 32, 32), sinks = makeSpec(6, 2, 32, 32),
+                both = makeSpec(4, 2, 32, 32, 20);
+  capped.softcap = 0.5f;
+  sinks.sinks = true;
+  both.softcap = 1.5f;
+  both.sinks = true;
+  checkShapes({capped, sinks, both});
+}
+
+/// The same sequence in one piece, in pieces, and next to others.
+TEST(AttentionTest, BitsDoNotDependOnTheBatch) {
+  for (int64_t window : {0, 21}) {
+    AttentionSpec spec = makeSpec(6, 2, 40, 40, window);
+    Kernels kernels;
+    add(kernels, spec);
+    kernels.compile();
+    for (const CPUVariant *variant : Kernels::variants()) {
+      llmc_kernel_fn kernel = kernels.find(attentionKernelName(spec), *variant);
+      int64_t length = 150;
+      Step whole(spec, {{0, length}}, {7});
+      Buffer<float> want = whole.run(kernel);
+      whole.expectNear(want, 9, 11);
+      for (int64_t chunk : {1, 13, 32, 64}) {
+        for (int64_t at = 0; at < length; at += chunk) {
+          int64_t rows = std::min(chunk, length - at);
+          Step part(spec, {{3, 20}, {at, rows}, {77, 1}}, {3, 7, 9}, unsigned(at));
+          Buffer<float> got = part.run(kernel, 17);
+          ASSERT_EQ(std::memcmp(want.data() + at * spec.outStride,
+                                got.data() + 20 * spec.outStride, rows * spec.outStride * 4),
+                    0)
+              << "chunk " << chunk << " at " << at;
+        }
+      }
+    }
+  }
+}
+
+/// Infinite values at positions that a row does not see must not reach it.
+TEST(AttentionTest, LaterPositionsDoNotReachEarlierRows) {
+  AttentionSpec spec = makeSpec(4, 2, 16, 16);
+  Kernels kernels;
+  add(kernels, spec);
+  kernels.compile();
+  for (const CPUVariant *variant : Kernels::variants()) {
+    llmc_kernel_fn kernel = kernels.find(attentionKernelName(spec), *variant);
+    Step step(spec, {{0, 80}});
+    Buffer<float> want = step.run(kernel);
+    for (int64_t p = 50; p < 80; ++p)
+      for (int64_t h = 0; h < 2; ++h)
+        for (int64_t d = 0; d < 16; ++d)
+          PagedBatch::value(spec.state, step.state.data(), step.paged.blockOf(0, p, spec.state), h,
+                            p % 32, d) = p % 2 ? INFINITY : NAN;
+    Buffer<float> got = step.run(kernel);
+    EXPECT_EQ(std::memcmp(want.data(), got.data(), 50 * spec.outStride * 4), 0);
+    EXPECT_TRUE(std::isnan(got[79 * spec.outStride]));
+  }
+}
+
+/// Scores far apart: weights that vanish, rescaling by zero. The bound is what f32
+/// leaves of scores of some thousands.
+TEST(AttentionTest, LargeScores) {
+  AttentionSpec spec = makeSpec(4, 2, 16, 16);
+  spec.scale = 300;
+  checkShapes({spec}, 1e-3);
+}
+
+TEST(AttentionTest, NamesFollowTheSpec) {
+  AttentionSpec x = makeSpec(4, 2, 16, 16), y = x;
+  EXPECT_EQ(attentionKernelName(x), attentionKernelName(y));
+  y.scale = 1;
+  EXPECT_NE(attentionKernelName(x), attentionKernelName(y));
+  EXPECT_EQ(attentionGroupRows(makeSpec(4, 2, 16, 16)), 24);
+  EXPECT_EQ(attentionGroupRows(makeSpec(7, 1, 16, 16)), 12);
+}
+
+} // namespace
