@@ -71,6 +71,8 @@ struct Problem {
   };
   Kind kind;
   std::string message;
+  /// It stops every use of the model; others only stop the use of weights.
+  bool structural = true;
 };
 
 struct ResolveOptions {
@@ -107,6 +109,9 @@ public:
   TensorLedger tensorLedger;
   std::vector<Problem> problems;
 
+  /// False after a collected problem that left the model half resolved; nothing can be
+  /// emitted then.
+  bool isComplete() const { return !schedule.empty(); }
   int64_t layerCount() const { return int64_t(schedule.size()); }
   /// Families of a role; a role whose shape differs between layers has several.
   std::vector<const WeightFamily *> familiesOf(const std::string &role) const;

@@ -1,0 +1,30 @@
+//===- DescriptionOptions.h - where descriptions come from ------*- C++ -*-===//
+#ifndef LLMC_FRONTEND_DESCRIPTIONOPTIONS_H
+#define LLMC_FRONTEND_DESCRIPTIONOPTIONS_H
+
+#include <string>
+#include <vector>
+
+namespace llmc {
+
+namespace frontend {
+class DescriptionSet;
+} // namespace frontend
+
+/// The command line's say in which descriptions count.
+struct DescriptionOptions {
+  /// Files of the user's own; they win over those that ship.
+  std::vector<std::string> files;
+  /// model_types whose description can neither match nor be the nearest.
+  std::vector<std::string> excluded;
+  /// Config keys that may be unknown.
+  std::vector<std::string> acceptKeys;
+};
+
+/// Adds the descriptions that ship (share/llmc/models beside the program's folder) and the
+/// user's. Throws InputError for a file that is no description.
+void addDescriptions(frontend::DescriptionSet &set, const DescriptionOptions &options);
+
+} // namespace llmc
+
+#endif // LLMC_FRONTEND_DESCRIPTIONOPTIONS_H

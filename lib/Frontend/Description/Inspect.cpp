@@ -1,0 +1,185 @@
+//===- Inspect.cpp - the report of one model ------------------------------===//
+#include "llmc/Frontend/Inspect.h"
+
+#include "ShapeHooks.h"
+
+#include <algorithm>
+#include <filesystem>
+
+namespace llmc::frontend {
+
+const char *verdictName(InspectReport::Verdict verdict) {
+  static constexpr const char *names[] = {"ready",   "composable", "inferred",
+                                          "missing", "unknown",    "invalid"};
+  return names[size_t(verdict)];
+}
+
+static void addParameters(InspectReport &report, const ResolvedModel &model) {
+  for (const WeightFamily &family : model.families) {
+    int64_t elements = int64_t(*elementCount(family.shape)) * family.count();
+    report.parametersWithTied += elements;
+    // A tied tensor is stored, and counted, once.
+    if (family.tiedTo >= 0)
+      continue;
+    report.parametersTotal += elements;
+    report.tensors.push_back({family.publishedName, family.shape, family.count()});
+  }
+  // Every parameter of a model without experts takes part in every token.
+  report.parametersActive = report.parametersTotal;
+}
+
+static void addState(InspectReport &report, const ResolvedModel &model) {
+  ShapeHooks hooks(model);
+  model.emitModel(hooks, Handle{0});
+  constexpr int64_t bf16Bytes = 2;
+  for (const ShapeHooks::AttentionState &state : hooks.attention) {
+    int64_t layers = int64_t(model.kinds[state.kind].layers.size());
+    int64_t bytes = layers * state.elementsPerToken * bf16Bytes;
+    // A window that the context cannot fill limits nothing.
+    if (state.window == 0 || (model.contextLength && state.window >= model.contextLength)) {
+      report.fullAttentionLayers += layers;
+      report.fullAttentionBytesPerTokenBf16 += bytes;
+      continue;
+    }
+    auto it = std::find_if(report.windows.begin(), report.windows.end(),
+                           [&](const auto &window) { return window.window == state.window; });
+    if (it == report.windows.end())
+      it = report.windows.insert(it, {state.window, 0, 0});
+    it->layers += layers;
+    it->bytesPerTokenBf16 += bytes;
+  }
+}
+
+static void addKeys(InspectReport &report, const ConfigLedger &ledger) {
+  for (const auto &entry : ledger.used)
+    report.keysUsed.push_back(entry.first);
+  report.keysIrrelevant.assign(ledger.irrelevant.begin(), ledger.irrelevant.end());
+  report.keysIrrelevant.insert(report.keysIrrelevant.end(), ledger.accepted.begin(),
+                               ledger.accepted.end());
+  for (const auto &entry : ledger.unknown)
+    report.keysUnknown.push_back(entry.first);
+}
+
+static void fill(InspectReport &report, const ResolvedModel &resolved) {
+  std::vector<Problem> problems = resolved.problems;
+  report.architecture = resolved.architecture;
+  addKeys(report, resolved.configLedger);
+  addParameters(report, resolved);
+  if (resolved.isComplete()) {
+    try {
+      addState(report, resolved);
+    } catch (const UnsupportedError &error) {
+      problems.push_back({Problem::Kind::Unsupported, error.what()});
+    } catch (const InputError &error) {
+      problems.push_back({Problem::Kind::Invalid, error.what()});
+    }
+  }
+  using Verdict = InspectReport::Verdict;
+  report.verdict = Verdict::Ready;
+  auto raise = [&](Verdict verdict) { report.verdict = std::max(report.verdict, verdict); };
+  for (const Problem &problem : problems) {
+    report.reasons.push_back(problem.message);
+    switch (problem.kind) {
+    case Problem::Kind::Unknown: raise(Verdict::Unknown); break;
+    case Problem::Kind::Unsupported: raise(Verdict::Missing); break;
+    case Problem::Kind::Invalid: raise(Verdict::Invalid); break;
+    }
+  }
+}
+
+namespace {
+struct Nearest {
+  std::shared_ptr<const Description> description;
+  std::shared_ptr<ResolvedModel> model;
+  size_t distance = SIZE_MAX;
+};
+} // namespace
+
+/// The description that leaves the fewest things unexplained.
+static Nearest findNearest(std::shared_ptr<const ModelSource> source, DescriptionSet &descriptions,
+                           const std::vector<std::string> &acceptKeys) {
+  Nearest best;
+  for (const std::string &name : descriptions.names()) {
+    std::shared_ptr<const Description> description = descriptions.load(name);
+    ResolveOptions options;
+    options.collect = true;
+    options.acceptKeys = acceptKeys;
+    auto model = ResolvedModel::resolve(source, description, options);
+    size_t distance = model->problems.size() + (model->isComplete() ? 0 : 1000);
+    // Between equals, the one that does something with more of the keys.
+    distance = distance * 1000 - std::min<size_t>(999, model->configLedger.used.size());
+    if (model->problems.empty())
+      distance = 0;
+    if (distance < best.distance)
+      best = {description, model, distance};
+  }
+  return best;
+}
+
+static std::string identity(const ModelSource &source) {
+  if (source.isGguf())
+    return "general.architecture '" + source.gguf->architecture + "'";
+  const Json *type = source.config.find("model_type");
+  const Json *classes = source.config.find("architectures");
+  return "model_type " + (type ? type->dump(80) : std::string("(absent)")) +
+         " or architectures " + (classes ? classes->dump(80) : std::string("(absent)"));
+}
+
+static std::vector<std::string> differences(const ModelSource &source, const Nearest &nearest) {
+  std::vector<std::string> reasons;
+  std::string first = source.path + ": no description matches " + identity(source);
+  if (!nearest.description) {
+    reasons.push_back(first + "; there are no descriptions to compare it with");
+    return reasons;
+  }
+  reasons.push_back(first + "; the nearest is '" + nearest.description->name + "'" +
+                    (nearest.model->problems.empty()
+                         ? ", from which nothing differs that is written in the config or the "
+                           "tensors"
+                         : ", which differs as follows"));
+  for (const Problem &problem : nearest.model->problems)
+    reasons.push_back(problem.message);
+  return reasons;
+}
+
+InspectReport inspectModel(std::shared_ptr<const ModelSource> source,
+                           DescriptionSet &descriptions, const InspectOptions &options) {
+  InspectReport report;
+  report.target = options.target;
+  std::shared_ptr<const Description> description = descriptions.match(*source);
+  if (!description) {
+    Nearest nearest = findNearest(source, descriptions, options.acceptKeys);
+    if (nearest.model) {
+      fill(report, *nearest.model);
+      report.description = nearest.description->file;
+    } else {
+      for (const auto &member : source->config.members)
+        report.keysUnknown.push_back(member.first);
+    }
+    report.verdict = InspectReport::Verdict::Unknown;
+    report.reasons = differences(*source, nearest);
+    return report;
+  }
+  report.description = description->file;
+  ResolveOptions resolve;
+  resolve.collect = true;
+  resolve.acceptKeys = options.acceptKeys;
+  fill(report, *ResolvedModel::resolve(source, description, resolve));
+  return report;
+}
+
+std::shared_ptr<ResolvedModel> loadModel(const std::string &path, DescriptionSet &descriptions,
+                                         const ResolveOptions &options) {
+  auto source = std::make_shared<const ModelSource>(ModelSource::open(path));
+  std::shared_ptr<const Description> description = descriptions.match(*source);
+  if (description)
+    return ResolvedModel::resolve(source, description, options);
+  std::string message;
+  std::vector<std::string> reasons =
+      differences(*source, findNearest(source, descriptions, options.acceptKeys));
+  for (size_t i = 0; i < reasons.size() && i < 10; ++i)
+    message += (i ? "\n" : "") + reasons[i];
+  throw InputError(message);
+}
+
+} // namespace llmc::frontend

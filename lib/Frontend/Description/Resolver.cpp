@@ -1,0 +1,333 @@
+//===- Resolver.cpp - config, facts and layer kinds -----------------------===//
+#include "Resolver.h"
+
+#include "llmc/Frontend/GgufConfig.h"
+
+#include <algorithm>
+
+namespace llmc::frontend {
+
+void Resolver::problem(Problem::Kind kind, std::string message, bool structural) {
+  model.problems.push_back({kind, std::move(message), structural});
+}
+
+void Resolver::readConfig() {
+  Json config;
+  if (source.isGguf()) {
+    if (!description.gguf)
+      throw UnsupportedError(source.path + ": description '" + description.name +
+                             "' has no section for GGUF files");
+    config = ggufConfig(*source.gguf, *description.gguf);
+    model.ropeInterleaved = description.gguf->ropeInterleaved;
+  } else {
+    config = source.config;
+    model.ropeInterleaved = description.ropeInterleaved;
+  }
+  view = std::make_shared<ConfigView>(std::move(config), source.configFile, description.synonyms);
+  model.evaluator = std::make_shared<ParamEvaluator>(model.description, view, model.ropes);
+  model.evaluator->ropeInterleaved = model.ropeInterleaved;
+
+  const Json *classes = view->use("architectures", "match");
+  const Json *type = view->use("model_type", "match");
+  if (source.isGguf())
+    model.architecture = source.gguf->architecture;
+  else if (classes && classes->isArray() && !classes->items.empty() &&
+           classes->items.front().isString())
+    model.architecture = classes->items.front().text;
+  else if (type && type->isString())
+    model.architecture = type->text;
+  else
+    model.architecture = description.name;
+  for (const std::string &pattern : description.irrelevantKeys)
+    view->markIrrelevant(pattern);
+  if (source.isGguf())
+    for (const std::string &pattern : description.gguf->irrelevant)
+      view->markIrrelevant(pattern);
+  // How weights are stored is read from the checkpoint itself.
+  view->markIrrelevant("dtype");
+  view->markIrrelevant("torch_dtype");
+}
+
+void Resolver::checkRequirements() {
+  for (const RequireDef &def : description.requires_) {
+    const Json *value = view->use(def.key, "ledger.require");
+    if (!value || std::find(def.allowed.begin(), def.allowed.end(), *value) != def.allowed.end())
+      continue;
+    std::string allowed;
+    for (const Json &item : def.allowed)
+      allowed += (allowed.empty() ? "" : ", ") + item.dump(40);
+    problem(Problem::Kind::Unsupported,
+            view->describe(def.key) + " is not supported by description '" + description.name +
+                "', supported: " + allowed + " (" + def.location.position() + ")",
+            true);
+  }
+  for (const CheckDef &check : description.checks) {
+    Value holds = model.evaluator->evaluateWith(*check.condition, {});
+    if (!holds.is<bool>())
+      expressionError(*check.condition, "a check must be true or false");
+    if (!*holds.get<bool>())
+      problem(Problem::Kind::Invalid, source.configFile + ": " + check.message + " (" +
+                                          model.evaluator->keysText(*check.condition) + ")");
+  }
+}
+
+void Resolver::checkQuantization() {
+  std::string text;
+  const Json *quantization = view->use("quantization_config", "weight storage");
+  if (quantization && quantization->isObject()) {
+    const Json *method = quantization->find("quant_method");
+    if (!method)
+      method = quantization->find("quant_algo");
+    text = view->fileName() + ": quantization_config says " +
+           (method ? method->dump(40) : quantization->dump(80));
+  } else if (source.quantConfig.isObject()) {
+    const Json *section = source.quantConfig.find("quantization");
+    const Json *method = section ? section->find("quant_algo") : nullptr;
+    text = source.path + ": hf_quant_config.json says " +
+           (method ? method->dump(40) : source.quantConfig.dump(80));
+  }
+  if (!text.empty())
+    problem(Problem::Kind::Unsupported,
+            text + "; weights in this form cannot be read yet, only f32, f16, bf16 and, from "
+                   "GGUF, q4_0, q4_1 and q8_0",
+            false);
+}
+
+static std::vector<int64_t> idsOf(const Json *json) {
+  std::vector<int64_t> ids;
+  if (json && json->isInt())
+    ids.push_back(json->integer);
+  if (json)
+    for (const Json &item : json->items)
+      if (item.isInt())
+        ids.push_back(item.integer);
+  return ids;
+}
+
+void Resolver::readFacts() {
+  std::map<std::string, Value> none;
+  for (const auto &[fact, expr] : description.facts) {
+    int64_t *target = fact == "context_length" ? &model.contextLength
+                      : fact == "vocab_size"   ? &model.vocabSize
+                      : fact == "hidden_size"  ? &model.hiddenSize
+                                               : nullptr;
+    Value value = model.evaluator->evaluateWith(*expr, none);
+    if (!target || !value.is<int64_t>())
+      expressionError(*expr, target ? "the fact '" + fact + "' must be an integer"
+                                    : "'" + fact + "' is no fact; facts are context_length, "
+                                                   "vocab_size and hidden_size");
+    *target = *value.get<int64_t>();
+  }
+  model.bosIds = idsOf(view->use("bos_token_id", "tokens"));
+  model.eosIds = idsOf(view->use("eos_token_id", "tokens"));
+  view->use("pad_token_id", "tokens");
+  // What generation uses goes before what training wrote.
+  if (auto ids = idsOf(source.generationConfig.find("bos_token_id")); !ids.empty())
+    model.bosIds = ids;
+  if (auto ids = idsOf(source.generationConfig.find("eos_token_id")); !ids.empty())
+    model.eosIds = ids;
+  if (source.isGguf()) {
+    const GgufTokenizer &tokenizer = source.gguf->tokenizer;
+    if (tokenizer.bosId)
+      model.bosIds = {*tokenizer.bosId};
+    model.eosIds.clear();
+    for (const auto &id : {tokenizer.eosId, tokenizer.eotId, tokenizer.eomId})
+      if (id && std::find(model.eosIds.begin(), model.eosIds.end(), *id) == model.eosIds.end())
+        model.eosIds.push_back(*id);
+  }
+}
+
+void Resolver::readLayerCount() {
+  if (!description.layerCount || !description.layerBlock || description.model.empty())
+    throw InputError(description.file + ": a description needs 'layers' with count and block, "
+                                        "and 'model'");
+  Value count = model.evaluator->evaluateWith(*description.layerCount, {});
+  const int64_t *number = count.get<int64_t>();
+  // Bounded before anything loops over the layers.
+  constexpr int64_t most = 10000;
+  if (!number || *number < 1 || *number > most)
+    throw InputError(source.configFile + ": " +
+                     model.evaluator->keysText(*description.layerCount) + " gives " +
+                     count.toText() + " layers, it must be an integer from 1 to " +
+                     std::to_string(most));
+  layers = *number;
+}
+
+namespace {
+
+/// Writes down everything a layer does, so that equal texts are equal layers.
+class TraceHooks : public OpHooks {
+public:
+  TraceHooks(const ResolvedModel &model, int64_t layer) : model(model), layer(layer) {}
+
+  std::vector<Value> op(const OpCall &call) override {
+    text += call.path + ":" + call.name + "(";
+    size_t weights = 0;
+    for (size_t i = 0; i < call.args.size(); ++i) {
+      // Names of instrumentation points may hold the layer's number.
+      if (call.name == "observe" && i == 1)
+        continue;
+      add(call.args[i]);
+      weights += call.args[i].is<WeightRef>();
+    }
+    for (const auto &[name, value] : call.named) {
+      text += name + ":";
+      add(value);
+    }
+    size_t results = call.name == "linear" ? std::max<size_t>(1, weights) : 1;
+    std::vector<Value> out;
+    for (size_t i = 0; i < results; ++i)
+      out.push_back(Handle{next++});
+    text += ")\n";
+    return out;
+  }
+
+  std::string text;
+
+private:
+  void add(const Value &value) {
+    text += value.toText();
+    if (const auto *weight = value.get<WeightRef>()) {
+      addFormat(int32_t(weight->family));
+      addFormat(weight->biasFamily);
+    }
+    text += ",";
+  }
+  void addFormat(int32_t family) {
+    if (family < 0)
+      return;
+    const StorageFormat *format = model.families[size_t(family)].formatOf(layer);
+    text += ":" + std::string(format ? format->name : "-");
+  }
+
+  const ResolvedModel &model;
+  int64_t layer;
+  uint64_t next = 1;
+};
+
+} // namespace
+
+void Resolver::findKinds() {
+  std::map<std::string, uint32_t> byTrace;
+  std::map<std::string, int> blockCount;
+  for (int64_t layer = 0; layer < layers; ++layer) {
+    TraceHooks hooks(model, layer);
+    model.runLayer(layer, false, hooks, Handle{0});
+    Value block = model.evaluator->evaluateWith(*description.layerBlock, {{"i", layer}});
+    std::string name = *block.get<std::string>();
+    auto [it, isNew] = byTrace.try_emplace(name + "\n" + hooks.text, model.kinds.size());
+    if (isNew) {
+      int number = blockCount[name]++;
+      model.kinds.push_back({number ? name + "_" + std::to_string(number) : name, name, {}});
+    }
+    model.kinds[it->second].layers.push_back(layer);
+    model.schedule.push_back(it->second);
+  }
+}
+
+void Resolver::finishConfigLedger() {
+  model.evaluator->markMentionedKeys();
+  model.configLedger = view->finish(options.acceptKeys);
+  std::vector<std::string> known = model.evaluator->mentionedKeys();
+  // An unknown key goes first: it may explain everything else.
+  std::vector<Problem> tail = std::move(model.problems);
+  model.problems.clear();
+  for (const auto &[key, value] : model.configLedger.unknown) {
+    std::vector<std::string> near = nearNames(key.substr(key.rfind('.') + 1), known);
+    std::string hint;
+    for (const std::string &name : near)
+      hint += (hint.empty() ? "; near names: " : ", ") + name;
+    problem(Problem::Kind::Unknown,
+            source.configFile + ": key '" + key + "' = " + value +
+                " is not known to description '" + description.name + "'" + hint +
+                "; if it changes nothing that is computed, pass --accept-key " + key);
+  }
+  std::move(tail.begin(), tail.end(), std::back_inserter(model.problems));
+}
+
+void Resolver::runSteps() {
+  readConfig();
+  // Quantised or not, the parameters are the same.
+  checkQuantization();
+  readRopeDivisors();
+  for (const ParamDef &def : description.params)
+    if (!def.isFunction)
+      model.params[def.name] = model.evaluator->param(def);
+  checkRequirements();
+  readFacts();
+  readLayerCount();
+  buildFamilies();
+  resolveTies();
+  if (source.checkpoint)
+    compareCheckpoint();
+  findKinds();
+}
+
+void Resolver::run() {
+  if (!options.collect) {
+    runSteps();
+    finishConfigLedger();
+    return;
+  }
+  try {
+    runSteps();
+  } catch (const UnsupportedError &error) {
+    problem(Problem::Kind::Unsupported, error.what());
+  } catch (const InputError &error) {
+    problem(Problem::Kind::Invalid, error.what());
+  }
+  // The keys have a ledger even where the model has none.
+  if (view)
+    finishConfigLedger();
+}
+
+std::shared_ptr<ResolvedModel>
+ResolvedModel::resolve(std::shared_ptr<const ModelSource> source,
+                       std::shared_ptr<const Description> description,
+                       const ResolveOptions &options) {
+  auto model = std::make_shared<ResolvedModel>();
+  model->source = std::move(source);
+  model->description = std::move(description);
+  Resolver(*model, options).run();
+  if (options.collect)
+    return model;
+  // What is merely unsupported in storage hinders weights, not structure: requireWeights.
+  std::string message;
+  size_t shown = 0, more = 0;
+  for (const Problem &problem : model->problems) {
+    if (!problem.structural)
+      continue;
+    if (++shown > 12)
+      ++more;
+    else
+      message += (message.empty() ? "" : "\n") + problem.message;
+  }
+  if (more)
+    message += "\n... and " + std::to_string(more) + " more";
+  if (!message.empty())
+    throw InputError(message);
+  return model;
+}
+
+void ResolvedModel::requireWeights() const {
+  for (const Problem &problem : problems)
+    if (problem.kind == Problem::Kind::Unsupported || problem.structural)
+      throw InputError(problem.message);
+  if (!source->checkpoint)
+    throw InputError(source->path + ": there are no weights here (no .safetensors or GGUF file); "
+                                    "get the whole checkpoint, or compile with --weights=none");
+  if (!source->checkpoint->hasData())
+    throw InputError(source->path + ": the checkpoint is only described here, its data is "
+                                    "absent; get the whole checkpoint, or compile with "
+                                    "--weights=none");
+}
+
+std::vector<const WeightFamily *> ResolvedModel::familiesOf(const std::string &role) const {
+  std::vector<const WeightFamily *> out;
+  for (const WeightFamily &family : families)
+    if (family.role == role)
+      out.push_back(&family);
+  return out;
+}
+
+} // namespace llmc::frontend

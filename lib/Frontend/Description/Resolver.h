@@ -1,0 +1,61 @@
+//===- Resolver.h - the steps from description to ResolvedModel -*- C++ -*-===//
+#ifndef LLMC_LIB_FRONTEND_DESCRIPTION_RESOLVER_H
+#define LLMC_LIB_FRONTEND_DESCRIPTION_RESOLVER_H
+
+#include "ParamEvaluator.h"
+
+#include <set>
+
+namespace llmc::frontend {
+
+class Resolver {
+public:
+  Resolver(ResolvedModel &model, const ResolveOptions &options)
+      : model(model), options(options), source(*model.source), description(*model.description) {}
+
+  void run();
+
+private:
+  // Resolver.cpp: config, facts, layer kinds.
+  void runSteps();
+  void readConfig();
+  void checkRequirements();
+  void checkQuantization();
+  void readFacts();
+  void readLayerCount();
+  void findKinds();
+  void finishConfigLedger();
+  /// `structural` ones stop every use of the model, others only the use of weights.
+  void problem(Problem::Kind kind, std::string message, bool structural = true);
+
+  // TensorLedger.cpp: families and the checkpoint.
+  void buildFamilies();
+  void addFamily(const TensorDef &def, const std::string &role, const std::string &name,
+                 const std::string &storedName, std::vector<int64_t> shape, const Expr &shapeExpr,
+                 std::optional<int64_t> layer, bool isBias);
+  void resolveTies();
+  void compareCheckpoint();
+  void takeTensor(WeightFamily &family, size_t index, int64_t layer,
+                  std::vector<std::string> &missing);
+  void compareTied(const WeightFamily &family);
+  void reportMissing(const std::vector<std::string> &missing);
+  void reportLeftOver();
+  void readRopeDivisors();
+  std::string storedName(const TensorDef &def) const;
+  bool isIgnored(const std::string &name) const;
+
+  ResolvedModel &model;
+  const ResolveOptions &options;
+  const ModelSource &source;
+  const Description &description;
+  std::shared_ptr<ConfigView> view;
+  int64_t layers = 0;
+  /// Family -> the expression of its shape, for messages.
+  std::vector<const Expr *> shapeExprs;
+  std::vector<const TensorDef *> familyDefs;
+  std::set<std::string> taken;
+};
+
+} // namespace llmc::frontend
+
+#endif // LLMC_LIB_FRONTEND_DESCRIPTION_RESOLVER_H

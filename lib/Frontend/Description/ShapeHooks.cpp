@@ -1,0 +1,174 @@
+//===- ShapeHooks.cpp - following shapes through a model ------------------===//
+#include "ShapeHooks.h"
+
+#include <numeric>
+
+namespace llmc::frontend {
+
+const ShapeHooks::Shape &ShapeHooks::shape(const OpCall &call, size_t index) const {
+  return shapes[handleArg(call, index).id];
+}
+
+const ShapeHooks::Shape &ShapeHooks::weightShape(const OpCall &call, size_t index) const {
+  return model.families[weightArg(call, index).family].shape;
+}
+
+int64_t ShapeHooks::width(const OpCall &call, size_t index) const {
+  const Shape &dims = shape(call, index);
+  if (dims.size() != 1)
+    opError(call, "argument " + std::to_string(index + 1) + " must be one vector a token, it is " +
+                      shapeText(dims) + " a token");
+  return dims[0];
+}
+
+void ShapeHooks::needHeads(const OpCall &call, size_t index) const {
+  const Shape &dims = shape(call, index);
+  if (dims.size() != 2)
+    opError(call, "argument " + std::to_string(index + 1) + " must be split into heads, it is " +
+                      shapeText(dims) + " a token");
+}
+
+Value ShapeHooks::make(Shape dims) {
+  shapes.push_back(std::move(dims));
+  return Handle{shapes.size() - 1};
+}
+
+Value ShapeHooks::embedding(const OpCall &call) {
+  handleArg(call, 0);
+  const Shape &table = weightShape(call, 1);
+  if (table.size() != 2)
+    opError(call, "the table must have two dimensions, it is " + shapeText(table));
+  return make({table[1]});
+}
+
+std::vector<Value> ShapeHooks::linear(const OpCall &call) {
+  int64_t in = width(call, 0);
+  std::vector<Value> results;
+  if (call.args.size() < 2)
+    opError(call, "needs at least one weight");
+  for (size_t i = 1; i < call.args.size(); ++i) {
+    const Shape &weight = weightShape(call, i);
+    if (weight.size() != 2 || weight[1] != in)
+      opError(call, "weight '" + weightArg(call, i).role + "' of shape " + shapeText(weight) +
+                        " does not fit an input of " + std::to_string(in));
+    results.push_back(make({weight[0]}));
+  }
+  return results;
+}
+
+Value ShapeHooks::norm(const OpCall &call, size_t weights) {
+  Shape dims = shape(call, 0);
+  for (size_t i = 1; i <= weights; ++i) {
+    const Shape &weight = weightShape(call, i);
+    if (weight.size() != 1 || dims.empty() || weight[0] != dims.back())
+      opError(call, "weight '" + weightArg(call, i).role + "' of shape " + shapeText(weight) +
+                        " does not fit the input " + shapeText(dims));
+  }
+  if (numberArg(call, weights + 1) < 0)
+    opError(call, "epsilon is negative");
+  return make(std::move(dims));
+}
+
+Value ShapeHooks::splitHeads(const OpCall &call) {
+  int64_t in = width(call, 0), heads = intArg(call, 1), dim = intArg(call, 2);
+  if (heads < 1 || dim < 1 || in % heads || in / heads != dim)
+    opError(call, std::to_string(in) + " values are not " + std::to_string(heads) +
+                      " heads of " + std::to_string(dim));
+  return make({heads, dim});
+}
+
+Value ShapeHooks::rotary(const OpCall &call) {
+  needHeads(call, 0);
+  Shape dims = shape(call, 0);
+  const RopeRecord &rope = model.ropes[ropeArg(call, 1).index];
+  if (rope.dim > dims[1])
+    opError(call, "a rotation of " + std::to_string(rope.dim) + " dimensions does not fit heads of " +
+                      std::to_string(dims[1]));
+  return make(std::move(dims));
+}
+
+Value ShapeHooks::attend(const OpCall &call) {
+  for (size_t i = 0; i < 3; ++i)
+    needHeads(call, i);
+  Shape q = shape(call, 0), k = shape(call, 1), v = shape(call, 2);
+  if (q[1] != k[1] || k[0] != v[0] || q[0] % k[0])
+    opError(call, "queries " + shapeText(q) + ", keys " + shapeText(k) + " and values " +
+                      shapeText(v) + " do not fit together");
+  textArg(call, 3);
+  const Value *window = call.findNamed("window");
+  AttentionState state;
+  state.kind = currentKind;
+  state.elementsPerToken = k[0] * k[1] + v[0] * v[1];
+  if (window && !window->isNull()) {
+    const int64_t *size = window->get<int64_t>();
+    if (!size || *size < 1)
+      opError(call, "a window must be a positive integer or null, it is " + window->toText());
+    state.window = *size;
+  }
+  attention.push_back(state);
+  return make({q[0], v[1]});
+}
+
+Value ShapeHooks::same(const OpCall &call, size_t tensors) {
+  Shape dims = shape(call, 0);
+  for (size_t i = 1; i < tensors; ++i)
+    if (shape(call, i) != dims)
+      opError(call, "shapes " + shapeText(dims) + " and " + shapeText(shape(call, i)) +
+                        " must be equal");
+  return make(std::move(dims));
+}
+
+Value ShapeHooks::layers(const OpCall &call) {
+  Shape dims = shape(call, 0);
+  for (currentKind = 0; currentKind < model.kinds.size(); ++currentKind) {
+    Value out = model.emitLayer(currentKind, *this, *make(dims).get<Handle>());
+    const Handle *result = out.get<Handle>();
+    if (!result || shapes[result->id] != dims)
+      opError(call, "a layer of kind '" + model.kinds[currentKind].name + "' turns " +
+                        shapeText(dims) + " into " +
+                        (result ? shapeText(shapes[result->id]) : std::string(out.kindName())));
+  }
+  return make(std::move(dims));
+}
+
+std::vector<Value> ShapeHooks::op(const OpCall &call) {
+  const std::string &name = call.name;
+  if (name == "linear")
+    return linear(call);
+  if (name == "embedding")
+    return {embedding(call)};
+  if (name == "output_head") {
+    if (call.args.size() != 2)
+      opError(call, "needs an input and a weight");
+    return linear(call);
+  }
+  if (name == "rms_norm" || name == "layer_norm")
+    return {norm(call, name == "rms_norm" ? 1 : 2)};
+  if (name == "split_heads")
+    return {splitHeads(call)};
+  if (name == "merge_heads") {
+    needHeads(call, 0);
+    Shape dims = shape(call, 0);
+    return {make({dims[0] * dims[1]})};
+  }
+  if (name == "rotary")
+    return {rotary(call)};
+  if (name == "attend")
+    return {attend(call)};
+  if (name == "gate" || name == "residual_add")
+    return {same(call, 2)};
+  if (name == "activation" || name == "scale" || name == "select_rows" || name == "observe")
+    return {same(call, 1)};
+  if (name == "layers")
+    return {layers(call)};
+  std::vector<std::string> near = nearNames(
+      name, {"linear", "embedding", "output_head", "rms_norm", "layer_norm", "split_heads",
+             "merge_heads", "rotary", "attend", "gate", "activation", "select_rows", "observe",
+             "layers"});
+  throw UnsupportedError(call.location.position() + ": '" + name +
+                         "' is neither a block, a parameter function nor an operation" +
+                         (near.empty() ? "" : "; did you mean '" + near[0] + "'?") + ", in '" +
+                         call.location.text + "'");
+}
+
+} // namespace llmc::frontend
