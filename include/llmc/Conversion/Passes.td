@@ -1,0 +1,32 @@
+//===- Passes.td - conversions between dialects -----------*- tablegen -*-===//
+#ifndef LLMC_CONVERSION_PASSES
+#define LLMC_CONVERSION_PASSES
+
+include "mlir/Pass/PassBase.td"
+
+def ConvertLLMToPlanPass : Pass<"convert-llm-to-plan", "::mlir::ModuleOp"> {
+  let summary = "From the model to arenas, slices and launches for a CPU";
+  let description = [{
+    Before: an llm module with one function marked `llm.entry`, fused or not. After: one
+    `plan.program` in its place; every value is a slice (computing in place where the value
+    dies there), every operation or fusion a launch of a kernel chosen by the registry with
+    its scratch known, every weight a packed family with its layout, every repeat a
+    `plan.repeat`. Slices have no lifetimes and offsets yet (`plan-assign-liveness`,
+    `plan-pack-arenas`). Numbers: unchanged.
+
+    An operation that no kernel computes ends the pass with an error at it.
+    A remark `launch` (passed) names each launch's generator and why it was chosen.
+  }];
+  let dependentDialects = ["::llmc::plan::PlanDialect"];
+  let options = [
+    Option<"target", "target", "std::string", "\"cpu\"", "Device name written into the program.">,
+    Option<"maxTokens", "max-tokens", "int64_t", "512", "Rows of the largest step.">,
+    Option<"maxSequences", "max-sequences", "int64_t", "8", "Sequences of the largest step.">,
+    Option<"maxContext", "max-context", "int64_t", "0",
+           "Positions of the longest sequence; 0: the model's, at most 4096.">,
+    Option<"blockTokens", "block-tokens", "int64_t", "32", "Positions of one state block.">,
+    Option<"blocks", "blocks", "int64_t", "0",
+           "State blocks of a session; 0: one sequence of max-context positions.">];
+}
+
+#endif // LLMC_CONVERSION_PASSES

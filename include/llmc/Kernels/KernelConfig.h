@@ -1,0 +1,55 @@
+//===- KernelConfig.h - kernels as attributes, and their registry -*- C++ -*-===//
+//
+// The plan names a kernel's generator and holds its parameters as a dictionary
+// (`plan.config` on plan.kernel), so that the kernels phase can be started from
+// a file. The same table says what exists: docs/Reference/Kernels.md is made
+// from it.
+//
+//===----------------------------------------------------------------------===//
+#ifndef LLMC_KERNELS_KERNELCONFIG_H
+#define LLMC_KERNELS_KERNELCONFIG_H
+
+#include "llmc/Kernels/CPU/AttentionKernels.h"
+#include "llmc/Kernels/CPU/LinearKernels.h"
+#include "llmc/Kernels/CPU/RowKernels.h"
+
+#include "mlir/IR/BuiltinAttributes.h"
+
+#include <functional>
+#include <string>
+
+namespace llmc::kernels {
+
+/// A kernel that a plan can name: equal parameters give equal symbols.
+struct KernelChoice {
+  std::string symbol;
+  /// Name in the registry.
+  llvm::StringRef generator;
+  mlir::DictionaryAttr config;
+  /// Bytes a thread.
+  int64_t scratch = 0;
+};
+
+KernelChoice describeKernel(mlir::MLIRContext *context, const LinearSpec &spec);
+KernelChoice describeKernel(mlir::MLIRContext *context, const EmbeddingSpec &spec);
+KernelChoice describeKernel(mlir::MLIRContext *context, const RowProgram &program);
+KernelChoice describeKernel(mlir::MLIRContext *context, const PrologueSpec &spec);
+KernelChoice describeKernel(mlir::MLIRContext *context, const AttentionSpec &spec);
+
+/// One row of the registry.
+struct KernelGenerator {
+  llvm::StringLiteral name;
+  /// "tuned", or "generic": runs everything, nothing is tuned for it.
+  llvm::StringLiteral kind;
+  /// Operations of the llm dialect that it computes, and on what.
+  llvm::StringLiteral serves;
+  /// Adds the kernel for one variant; a message where the parameters are not its own.
+  std::function<std::string(mlir::ModuleOp, mlir::DictionaryAttr, const CPUVariant &)> build;
+};
+
+llvm::ArrayRef<KernelGenerator> cpuGenerators();
+const KernelGenerator *findGenerator(llvm::StringRef name);
+
+} // namespace llmc::kernels
+
+#endif // LLMC_KERNELS_KERNELCONFIG_H

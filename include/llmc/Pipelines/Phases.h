@@ -1,0 +1,65 @@
+//===- Phases.h - the phases of a compilation -------------------*- C++ -*-===//
+//
+// From a model to an artifact in seven named steps. Each is one registered
+// pipeline that ends in a verify pass, and can be started from and stopped at.
+// The same names appear in flags, dumps, reports and docs/Pipeline.md.
+//
+//===----------------------------------------------------------------------===//
+#ifndef LLMC_PIPELINES_PHASES_H
+#define LLMC_PIPELINES_PHASES_H
+
+#include "mlir/Pass/PassManager.h"
+#include "llvm/ADT/ArrayRef.h"
+#include "llvm/ADT/StringRef.h"
+
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace llmc {
+
+enum class Phase { Import, Normalize, Partition, Optimize, Plan, Kernels, Package };
+
+struct PhaseInfo {
+  Phase phase;
+  llvm::StringLiteral name;
+  /// What holds after the phase, one sentence.
+  llvm::StringLiteral contract;
+};
+
+llvm::ArrayRef<PhaseInfo> phases();
+std::optional<Phase> phaseNamed(llvm::StringRef name);
+llvm::StringRef phaseName(Phase phase);
+
+/// What the deployment fixes; sizes of the plan follow from it.
+struct DeploymentOptions {
+  /// Rows of one step: prompts are cut into chunks of at most so many tokens.
+  int64_t maxTokens = 512;
+  int64_t maxSequences = 8;
+  /// Positions of one sequence; 0: the model's context length, at most 4096.
+  int64_t maxContext = 0;
+  /// Positions of one state block.
+  int64_t blockTokens = 32;
+  /// Blocks that a session allocates unless it is told otherwise; 0: one sequence of
+  /// `maxContext` positions.
+  int64_t blocks = 0;
+};
+
+struct PhaseOptions {
+  std::string target = "cpu";
+  bool fusion = true;
+  /// Names of fusions that are not made.
+  std::vector<std::string> disabledFusions;
+  DeploymentOptions deployment;
+};
+
+/// Adds the passes of one phase (import and package have only their verify pass: they read
+/// and write files, see Compiler.h).
+void buildPhasePipeline(mlir::OpPassManager &pm, Phase phase, const PhaseOptions &options);
+
+/// Registers `llmc-<phase>-pipeline` for every phase.
+void registerPhasePipelines();
+
+} // namespace llmc
+
+#endif // LLMC_PIPELINES_PHASES_H

@@ -1,0 +1,213 @@
+//===- AttentionUnits.cpp - rotary, append and attention ------------------===//
+#include "Converter.h"
+
+using namespace mlir;
+
+namespace llmc {
+
+using namespace llm;
+
+static kernels::HeadRows headRows(const RowBuffer &buffer, unsigned operand) {
+  return {operand, buffer.stride, buffer.offset};
+}
+
+static kernels::PagedState pagedState(CacheType type, int64_t blockTokens) {
+  ArrayRef<int64_t> shape = type.getShape();
+  return {shape[0], shape[1], shape[2], blockTokens};
+}
+
+namespace {
+/// One of q, k, v on its way through the unit: from outside, through norm and rotary.
+struct HeadPath {
+  Value source, last;
+  RMSNormOp norm;
+  RotaryOp rotary;
+};
+} // namespace
+
+/// Walks back from `value` to what the unit reads.
+static LogicalResult tracePath(const Unit &unit, Value value, HeadPath &path) {
+  path.last = value;
+  while (Operation *def = value.getDefiningOp()) {
+    if (!llvm::is_contained(unit.ops, def))
+      break;
+    if (auto rotary = dyn_cast<RotaryOp>(def); rotary && !path.rotary && !path.norm) {
+      path.rotary = rotary;
+      value = rotary.getInput();
+    } else if (auto norm = dyn_cast<RMSNormOp>(def); norm && !path.norm) {
+      path.norm = norm;
+      value = norm.getInput();
+    } else {
+      return def->emitError("stands where the attention prologue kernel has only one norm and "
+                            "then one rotary; disable the fusion attention-prologue");
+    }
+  }
+  path.source = unit.resolve(value);
+  return success();
+}
+
+LogicalResult Converter::lowerPrologue(const Unit &unit) {
+  MLIRContext *context = module.getContext();
+  Location loc = unit.op->getLoc();
+  auto append = unit.first<KVAppendOp>();
+  SmallVector<RotaryOp> rotaries = unit.all<RotaryOp>();
+  HeadPath q, k;
+  bool hasQ = false, hasK = false;
+  if (append) {
+    hasK = true;
+    if (failed(tracePath(unit, append.getKey(), k)))
+      return failure();
+  }
+  for (RotaryOp rotary : rotaries)
+    if (rotary != k.rotary) {
+      if (hasQ)
+        return rotary.emitError("is a third rotary in one launch; the kernel turns q and k");
+      hasQ = true;
+      if (failed(tracePath(unit, rotary.getResult(), q)))
+        return failure();
+    }
+  if (q.rotary && k.rotary && q.rotary.getRope() != k.rotary.getRope())
+    return unit.op->emitError("q and k turn by different rotary records in one launch; disable "
+                              "the fusion attention-prologue");
+
+  kernels::PrologueSpec spec;
+  SmallVector<plan::UseAttr> uses;
+  auto addNorm = [&](RMSNormOp norm) -> FailureOr<std::optional<kernels::HeadNorm>> {
+    if (!norm)
+      return std::optional<kernels::HeadNorm>();
+    auto scale = packVectors(norm.getLoc(), {unit.resolve(norm.getScale())}, {}, false);
+    if (failed(scale))
+      return failure();
+    kernels::HeadNorm head;
+    head.scale = unsigned(uses.size());
+    head.eps = float(norm.getEpsilon().convertToDouble());
+    head.offset = float(norm.getOffset().convertToDouble());
+    uses.push_back(use(*scale));
+    return std::optional<kernels::HeadNorm>(head);
+  };
+  /// In place where the value dies here, else into a slice of its own.
+  auto addRows = [&](const HeadPath &path, std::optional<kernels::HeadRows> &rows,
+                     std::optional<kernels::HeadRows> &out, bool needsResult) -> LogicalResult {
+    auto buffer = bufferOf(path.source, unit.op);
+    if (failed(buffer))
+      return failure();
+    unsigned operand = unsigned(uses.size());
+    bool shared = false;
+    for (auto [i, other] : llvm::enumerate(uses))
+      if (other.getSymbol().getValue() == buffer->slice) {
+        operand = unsigned(i);
+        shared = true;
+      }
+    if (!shared)
+      uses.push_back(use(*buffer, plan::Access::Read));
+    rows = headRows(*buffer, operand);
+    if (!needsResult)
+      return success();
+    if (diesAt(*buffer, unit.op)) {
+      uses[operand] = use(*buffer, plan::Access::ReadWrite);
+      bind(unit.resolve(path.last), *buffer);
+      return success();
+    }
+    RowBuffer own = newBuffer("turned", buffer->width, buffer->rows);
+    out = headRows(own, unsigned(uses.size()));
+    uses.push_back(use(own, plan::Access::Write));
+    bind(unit.resolve(path.last), own);
+    return success();
+  };
+
+  plan::Extent rows = plan::Extent::Tokens;
+  if (hasQ) {
+    auto shape = cast<RankedTensorType>(q.last.getType()).getShape();
+    spec.heads = shape[1];
+    spec.state.keyWidth = shape[2];
+    if (failed(addRows(q, spec.q, spec.qOut, true)))
+      return failure();
+    auto norm = addNorm(q.norm);
+    if (failed(norm))
+      return failure();
+    spec.qNorm = *norm;
+  }
+  if (hasK) {
+    auto cacheType = cast<CacheType>(append.getCache().getType());
+    kernels::PagedState state = pagedState(cacheType, options.blockTokens);
+    if (hasQ && spec.state.keyWidth != state.keyWidth)
+      return append.emitError("q is ")
+             << spec.state.keyWidth << " wide and k " << state.keyWidth
+             << "; one launch turns heads of one width: disable the fusion attention-prologue";
+    spec.state = state;
+    bool keySeen = k.last != k.source && unit.isResult(k.last);
+    if (failed(addRows(k, spec.k, spec.kOut, keySeen)))
+      return failure();
+    auto norm = addNorm(k.norm);
+    if (failed(norm))
+      return failure();
+    spec.kNorm = *norm;
+    HeadPath v;
+    v.source = v.last = unit.resolve(append.getValue());
+    std::optional<kernels::HeadRows> none;
+    if (failed(addRows(v, spec.v, none, false)))
+      return failure();
+    Value cache = unit.resolve(append.getCache());
+    auto state_ = caches.find(cache);
+    if (state_ == caches.end())
+      return append.emitError("appends to a cache that is no state of this layer");
+    spec.append = unsigned(uses.size());
+    PackedWeight version = state_->second;
+    uses.push_back(use(version, plan::Access::ReadWrite));
+    caches[unit.resolve(append.getResult())] = version;
+  } else {
+    spec.state.blockTokens = options.blockTokens;
+  }
+  if (RotaryOp rotary = q.rotary ? q.rotary : k.rotary) {
+    RopeAttr rope = rotary.getRope();
+    kernels::Rotary turn;
+    turn.invFreq = unsigned(uses.size());
+    turn.width = rope.getWidth();
+    turn.pairs = rope.getPairing() == RopePairing::Halves ? kernels::RotaryPairs::Halves
+                                                          : kernels::RotaryPairs::Interleaved;
+    turn.magnitude = float(rope.getMagnitude());
+    uses.push_back(use(packConstants("frequencies", rope.getFrequencies().asArrayRef())));
+    if ((hasQ && !q.rotary) || (hasK && !k.rotary)) {
+      if (hasQ && hasK)
+        return unit.op->emitError("only one of q and k turns; one launch turns both: disable the "
+                                  "fusion attention-prologue");
+    }
+    spec.rotary = turn;
+  }
+  launch(loc, kernels::describeKernel(context, spec), uses, items(1, rows),
+         isa<FusionOp>(unit.op) ? cast<FusionOp>(unit.op).getPattern()
+                                : unit.op->getName().getStringRef());
+  return success();
+}
+
+LogicalResult Converter::lowerAttention(const Unit &unit) {
+  if (unit.ops.size() != 1)
+    return unit.op->emitError("the attention kernel computes llm.paged_attention alone; the "
+                              "fusion holds ")
+           << unit.ops.size() << " operations";
+  auto attention = cast<PagedAttentionOp>(unit.ops.front());
+  auto q = bufferOf(unit.resolve(attention.getQuery()), unit.op);
+  if (failed(q))
+    return failure();
+  auto state = caches.find(unit.resolve(attention.getCache()));
+  if (state == caches.end())
+    return attention.emitError("reads a cache that is no state of this layer");
+  auto shape = cast<RankedTensorType>(attention.getQuery().getType()).getShape();
+  auto outShape = cast<RankedTensorType>(attention.getResult().getType()).getShape();
+  kernels::AttentionSpec spec;
+  spec.heads = shape[1];
+  spec.state = pagedState(cast<CacheType>(attention.getCache().getType()), options.blockTokens);
+  spec.scale = float(attention.getScale().convertToDouble());
+  spec.window = attention.getWindow().value_or(0);
+  spec.qStride = q->stride;
+  spec.qOffset = q->offset;
+  RowBuffer out = newBuffer("attended", outShape[1] * outShape[2], q->rows);
+  spec.outStride = out.stride;
+  bind(unit.resolve(attention.getResult()), out);
+  launch(unit.op->getLoc(), kernels::describeKernel(module.getContext(), spec),
+         {use(*q, plan::Access::Read), use(state->second), use(out, plan::Access::Write)},
+         items(spec.state.heads, q->rows), "paged attention");
+  return success();
+}
+
+} // namespace llmc

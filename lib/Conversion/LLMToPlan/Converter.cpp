@@ -1,0 +1,307 @@
+//===- Converter.cpp - functions, repeats and buffers ---------------------===//
+#include "Converter.h"
+
+#include "mlir/IR/Remarks.h"
+#include "llvm/TargetParser/Host.h"
+
+using namespace mlir;
+
+namespace llmc {
+
+using namespace llm;
+
+//===----------------------------------------------------------------------===//
+// Buffers
+//===----------------------------------------------------------------------===//
+
+static std::string unique(llvm::StringMap<unsigned> &names, StringRef name) {
+  unsigned use = names[name]++;
+  return use ? (name + "." + Twine(use)).str() : name.str();
+}
+
+/// `factor` bytes a row.
+static AffineMap bytesPer(MLIRContext *context, plan::Extent rows, int64_t factor) {
+  // Symbols: tokens, outputs, sequences, blocks, threads.
+  unsigned symbol = rows == plan::Extent::Tokens    ? 0
+                    : rows == plan::Extent::Outputs ? 1
+                                                    : 2;
+  return AffineMap::get(0, 5, getAffineSymbolExpr(symbol, context) * factor);
+}
+
+RowBuffer Converter::newBuffer(StringRef name, int64_t width, plan::Extent rows) {
+  RowBuffer buffer;
+  buffer.slice = unique(names, name);
+  buffer.stride = buffer.width = width;
+  buffer.rows = rows;
+  plan::SliceOp::create(declare, module.getLoc(), buffer.slice, "activations",
+                        bytesPer(module.getContext(), rows, width * 4));
+  return buffer;
+}
+
+FailureOr<RowBuffer> Converter::bufferOf(Value value, Operation *user) {
+  auto found = buffers.find(value);
+  if (found == buffers.end())
+    return user->emitError("operand has no memory yet; it is defined by ")
+           << (value.getDefiningOp() ? value.getDefiningOp()->getName().getStringRef()
+                                     : StringRef("an argument"));
+  return found->second;
+}
+
+void Converter::bind(Value value, const RowBuffer &buffer) {
+  buffers[value] = buffer;
+  residents[buffer.slice].push_back(value);
+}
+
+bool Converter::diesAt(const RowBuffer &buffer, Operation *op) {
+  for (Value value : residents[buffer.slice]) {
+    if (!buffers[value].overlaps(buffer))
+      continue;
+    for (Operation *user : value.getUsers())
+      if (user->getBlock() == op->getBlock() && op->isBeforeInBlock(user))
+        return false;
+  }
+  return true;
+}
+
+LogicalResult Converter::copyRows(const RowBuffer &from, const RowBuffer &to, Location loc) {
+  kernels::RowProgram program(from.width);
+  program.output(program.input(kernels::RowOperand{0, from.stride, from.offset}),
+                 kernels::RowOperand{1, to.stride, to.offset});
+  launch(loc, kernels::describeKernel(module.getContext(), program),
+         {use(from, plan::Access::Read), use(to, plan::Access::Write)}, items(1, from.rows),
+         "copy: the value is still needed");
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Launches
+//===----------------------------------------------------------------------===//
+
+plan::UseAttr Converter::use(StringRef symbol, plan::Access access, bool perLayer) {
+  return plan::UseAttr::get(module.getContext(), symbol, access,
+                            perLayer ? layer : std::optional<int64_t>());
+}
+
+plan::ItemsAttr Converter::items(int64_t factor, plan::Extent of, int64_t tile) {
+  return plan::ItemsAttr::get(module.getContext(), factor, of, tile, 0);
+}
+
+void Converter::launch(Location loc, const kernels::KernelChoice &kernel,
+                       ArrayRef<plan::UseAttr> uses, plan::ItemsAttr items, StringRef what) {
+  std::string &name = knownKernels[kernel.symbol];
+  if (name.empty()) {
+    name = kernel.symbol;
+    auto op = plan::KernelOp::create(declare, loc, name, kernel.symbol, kernel.generator,
+                                     kernel.scratch);
+    op->setAttr("plan.config", kernel.config);
+  }
+  plan::LaunchOp::create(step, loc, name, uses, items, what);
+  remark::passed(loc, remark::RemarkOpts::name("launch").category("plan"))
+      << kernel.generator << ": " << what;
+}
+
+//===----------------------------------------------------------------------===//
+// Functions and repeats
+//===----------------------------------------------------------------------===//
+
+Unit Converter::makeUnit(Operation *op) {
+  Unit unit;
+  unit.op = op;
+  auto fusion = dyn_cast<FusionOp>(op);
+  if (!fusion) {
+    unit.ops.push_back(op);
+    return unit;
+  }
+  Block &body = fusion.getBody().front();
+  for (auto [argument, input] : llvm::zip(body.getArguments(), fusion.getInputs()))
+    unit.outer[argument] = input;
+  for (auto [yielded, result] :
+       llvm::zip(body.getTerminator()->getOperands(), fusion.getResults()))
+    unit.outer[yielded] = result;
+  for (Operation &inner : body.without_terminator())
+    unit.ops.push_back(&inner);
+  return unit;
+}
+
+LogicalResult Converter::lowerUnit(const Unit &unit) {
+  auto has = [&](auto... kinds) {
+    return llvm::any_of(unit.ops, [&](Operation *op) { return (isa<decltype(kinds)>(op) || ...); });
+  };
+  if (has(LinearOp(), OutputHeadOp()))
+    return lowerLinear(unit);
+  if (has(RotaryOp(), KVAppendOp()))
+    return lowerPrologue(unit);
+  if (has(PagedAttentionOp()))
+    return lowerAttention(unit);
+  if (has(EmbeddingOp()))
+    return lowerEmbedding(unit);
+  return lowerRows(unit);
+}
+
+LogicalResult Converter::convertOp(Operation *op) {
+  return llvm::TypeSwitch<Operation *, LogicalResult>(op)
+      .Case<ParamOp, func::ReturnOp>([](Operation *) { return success(); })
+      .Case([&](StateOp state) -> LogicalResult {
+        auto plan = stateOf(state.getResult());
+        if (failed(plan))
+          return failure();
+        caches[state.getResult()] = *plan;
+        return success();
+      })
+      .Case<SplitHeadsOp, MergeHeadsOp>([&](auto view) -> LogicalResult {
+        auto buffer = bufferOf(view.getInput(), view);
+        if (failed(buffer))
+          return failure();
+        bind(view.getResult(), *buffer);
+        return success();
+      })
+      .Case([&](RepeatOp repeat) { return convertRepeat(repeat); })
+      .Case([&](ObserveOp observe) { return convertObserve(observe); })
+      .Default([&](Operation *other) -> LogicalResult {
+        if (!isa<LLMDialect>(other->getDialect()))
+          return other->emitError("has no lowering to the plan; only llm operations have");
+        return lowerUnit(makeUnit(other));
+      });
+}
+
+LogicalResult Converter::convertBlock(Block &block) {
+  for (Operation &op : block)
+    if (failed(convertOp(&op)))
+      return failure();
+  return success();
+}
+
+LogicalResult Converter::convertObserve(ObserveOp observe) {
+  auto buffer = bufferOf(observe.getValue(), observe);
+  if (failed(buffer))
+    return failure();
+  RowBuffer seen = *buffer;
+  if (!seen.isWholeSlice())
+    return observe.emitError("only whole rows can be observed; the value is ")
+           << seen.width << " of " << seen.stride << " columns";
+  plan::ObserveOp::create(step, observe.getLoc(), observe.getName(), seen.slice, seen.rows,
+                          seen.width, observe.getLayer() ? layer : std::optional<int64_t>());
+  return success();
+}
+
+LogicalResult Converter::convertRepeat(RepeatOp repeat) {
+  if (repeat.getCarried().size() != 1)
+    return repeat.emitError("carries ")
+           << repeat.getCarried().size() << " values; the CPU plan carries one";
+  auto carried = bufferOf(repeat.getCarried().front(), repeat);
+  if (failed(carried))
+    return failure();
+  if (!carried->isWholeSlice() || !diesAt(*carried, repeat)) {
+    RowBuffer own = newBuffer("stream", carried->width, carried->rows);
+    if (failed(copyRows(*carried, own, repeat.getLoc())))
+      return failure();
+    carried = own;
+  }
+  int64_t period = int64_t(repeat.getCallees().size());
+  auto loop = plan::RepeatOp::create(step, repeat.getLoc(), repeat.getFrom(), repeat.getCount(),
+                                     period);
+  OpBuilder::InsertionGuard guard(step);
+  step.setInsertionPointToEnd(&loop.getBody().front());
+  for (auto [j, callee] : llvm::enumerate(repeat.getCallees().getAsRange<FlatSymbolRefAttr>())) {
+    auto function = symbols.lookup<func::FuncOp>(callee.getValue());
+    if (!function || function.isExternal())
+      return repeat.emitError("callee @") << callee.getValue() << " has no body";
+    layer = int64_t(j);
+    Block &body = function.getBody().front();
+    // The same function may be converted again for another place: its values get new memory.
+    body.walk([&](Operation *op) {
+      for (Value result : op->getResults())
+        buffers.erase(result);
+    });
+    for (auto &resident : residents)
+      llvm::erase_if(resident.second, [&](Value value) { return !buffers.contains(value); });
+    bind(body.getArgument(1), *carried);
+    if (failed(convertBlock(body)))
+      return failure();
+    Value result = body.getTerminator()->getOperand(0);
+    auto out = bufferOf(result, body.getTerminator());
+    if (failed(out))
+      return failure();
+    if (!(*out == *carried) && failed(copyRows(*out, *carried, function.getLoc())))
+      return failure();
+  }
+  layer.reset();
+  bind(repeat.getResults().front(), *carried);
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// The program
+//===----------------------------------------------------------------------===//
+
+void Converter::declareArenas() {
+  auto arena = [&](StringRef name, plan::ArenaKind kind, StringRef file = {}) {
+    plan::ArenaOp::create(declare, module.getLoc(), name, kind, AffineMap(), file);
+    names[name]++;
+  };
+  arena("weights", plan::ArenaKind::Weights, "weights.bin");
+  arena("state", plan::ArenaKind::State);
+  arena("activations", plan::ArenaKind::Activations);
+  arena("workspace", plan::ArenaKind::Workspace);
+}
+
+LogicalResult Converter::run() {
+  MLIRContext *context = module.getContext();
+  func::FuncOp main;
+  for (auto function : module.getOps<func::FuncOp>())
+    if (function->hasAttr("llm.entry"))
+      main = function;
+  if (!main)
+    return module.emitError("has no function marked llm.entry");
+  auto facts = module->getAttrOfType<DictionaryAttr>("llm.model");
+  if (!facts)
+    return module.emitError("has no llm.model facts");
+  auto number = [&](StringRef name) -> int64_t {
+    auto attr = facts.getAs<IntegerAttr>(name);
+    return attr ? attr.getInt() : 0;
+  };
+  auto text = [&](StringRef name) {
+    auto attr = facts.getAs<StringAttr>(name);
+    return attr ? attr.getValue() : StringRef();
+  };
+
+  int64_t context_length = std::max<int64_t>(number("context_length"), 1);
+  int64_t maxContext = options.maxContext ? options.maxContext
+                                          : std::min<int64_t>(context_length, 4096);
+  int64_t blocks = options.blocks
+                       ? options.blocks
+                       : (maxContext + options.blockTokens - 1) / options.blockTokens;
+  OpBuilder b = OpBuilder::atBlockEnd(module.getBody());
+  auto model = plan::ModelAttr::get(context, text("name").empty() ? text("architecture") : text("name"),
+                                    text("architecture"), text("description"), number("vocab_size"),
+                                    number("hidden_size"), std::max<int64_t>(number("layers"), 1),
+                                    context_length, number("parameters"));
+  auto limits = plan::LimitsAttr::get(context, options.maxTokens, options.maxSequences, maxContext,
+                                      options.blockTokens, blocks);
+  auto producer = plan::ProducerAttr::get(context, "llmc", LLMC_VERSION, LLMC_TOOLCHAIN);
+  auto target = plan::TargetAttr::get(context, options.target, llvm::sys::getDefaultTargetTriple());
+  program = plan::ProgramOp::create(b, module.getLoc(), producer, model, target, limits);
+  declare.setInsertionPointToEnd(&program.getBody().front());
+  declareArenas();
+  OpBuilder entryBuilder = OpBuilder::atBlockEnd(&program.getBody().front());
+  entry = plan::EntryOp::create(entryBuilder, main.getLoc(), main.getName());
+  declare.setInsertionPoint(entry);
+  step.setInsertionPointToEnd(&entry.getBody().front());
+
+  if (failed(convertBlock(main.getBody().front())))
+    return failure();
+  for (Value logits : main.getBody().front().getTerminator()->getOperands()) {
+    auto buffer = bufferOf(logits, main);
+    if (failed(buffer))
+      return failure();
+    plan::OutputOp::create(step, main.getLoc(), "logits", buffer->slice, buffer->rows,
+                           buffer->width, Float32Type::get(context));
+  }
+  for (Operation &op : llvm::make_early_inc_range(*module.getBody()))
+    if (&op != program.getOperation())
+      op.erase();
+  module->removeAttr("llm.model");
+  return success();
+}
+
+} // namespace llmc

@@ -1,0 +1,165 @@
+//===- Converter.h - from llm operations to launches ------------*- C++ -*-===//
+//
+// The state of one conversion. A *unit* is what becomes one launch: an
+// operation, or the body of an llm.fusion. Units are lowered by what they
+// contain, never by the name of the fusion.
+//
+//===----------------------------------------------------------------------===//
+#ifndef LLMC_LIB_CONVERSION_LLMTOPLAN_CONVERTER_H
+#define LLMC_LIB_CONVERSION_LLMTOPLAN_CONVERTER_H
+
+#include "llmc/Dialect/LLM/IR/LLMDialect.h"
+#include "llmc/Dialect/Plan/IR/PlanOps.h"
+#include "llmc/Kernels/KernelConfig.h"
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/SymbolTable.h"
+#include "llvm/ADT/StringMap.h"
+
+namespace llmc {
+
+/// Where the rows of a value lie: `width` columns of a slice from `offset` on.
+struct RowBuffer {
+  std::string slice;
+  /// Elements from one row to the next, first column, columns.
+  int64_t stride = 0, offset = 0, width = 0;
+  /// What counts the rows.
+  plan::Extent rows = plan::Extent::Tokens;
+
+  bool isWholeSlice() const { return offset == 0 && stride == width; }
+  bool overlaps(const RowBuffer &other) const {
+    return slice == other.slice && offset < other.offset + other.width &&
+           other.offset < offset + width;
+  }
+  bool operator==(const RowBuffer &other) const {
+    return slice == other.slice && stride == other.stride && offset == other.offset &&
+           width == other.width;
+  }
+};
+
+/// What becomes one launch.
+struct Unit {
+  /// The operation in the function: the op itself or the fusion.
+  mlir::Operation *op = nullptr;
+  /// The operations to compute, in order.
+  llvm::SmallVector<mlir::Operation *> ops;
+  /// Values inside a fusion -> values outside (arguments to inputs, yielded to results).
+  llvm::DenseMap<mlir::Value, mlir::Value> outer;
+
+  mlir::Value resolve(mlir::Value value) const {
+    auto found = outer.find(value);
+    return found == outer.end() ? value : found->second;
+  }
+  /// Whether the value is seen outside of the unit.
+  bool isResult(mlir::Value value) const {
+    return resolve(value).getDefiningOp() == op && llvm::is_contained(op->getResults(), resolve(value));
+  }
+  template <typename Op>
+  llvm::SmallVector<Op> all() const {
+    llvm::SmallVector<Op> found;
+    for (mlir::Operation *inner : ops)
+      if (auto typed = llvm::dyn_cast<Op>(inner))
+        found.push_back(typed);
+    return found;
+  }
+  template <typename Op>
+  Op first() const {
+    auto found = all<Op>();
+    return found.empty() ? Op() : found.front();
+  }
+};
+
+struct PlanOptions {
+  std::string target;
+  int64_t maxTokens, maxSequences, maxContext, blockTokens, blocks;
+};
+
+class Converter {
+public:
+  Converter(mlir::ModuleOp module, const PlanOptions &options)
+      : module(module), symbols(module), options(options), declare(module.getContext()),
+        step(module.getContext()) {}
+
+  mlir::LogicalResult run();
+
+private:
+  // Converter.cpp
+  mlir::LogicalResult convertBlock(mlir::Block &block);
+  mlir::LogicalResult convertOp(mlir::Operation *op);
+  mlir::LogicalResult convertRepeat(llm::RepeatOp repeat);
+  mlir::LogicalResult convertObserve(llm::ObserveOp observe);
+  mlir::LogicalResult lowerUnit(const Unit &unit);
+  static Unit makeUnit(mlir::Operation *op);
+  void declareArenas();
+
+  /// A new slice of that many columns.
+  RowBuffer newBuffer(llvm::StringRef name, int64_t width, plan::Extent rows);
+  mlir::FailureOr<RowBuffer> bufferOf(mlir::Value value, mlir::Operation *user);
+  void bind(mlir::Value value, const RowBuffer &buffer);
+  /// Whether no value that shares these bytes is used behind `op`: then `op` may overwrite
+  /// them. The last-use proof of computing in place.
+  bool diesAt(const RowBuffer &buffer, mlir::Operation *op);
+  mlir::LogicalResult copyRows(const RowBuffer &from, const RowBuffer &to, mlir::Location loc);
+
+  plan::UseAttr use(llvm::StringRef symbol, plan::Access access, bool perLayer = false);
+  plan::UseAttr use(const RowBuffer &buffer, plan::Access access) {
+    return use(buffer.slice, access);
+  }
+  void launch(mlir::Location loc, const kernels::KernelChoice &kernel,
+              llvm::ArrayRef<plan::UseAttr> uses, plan::ItemsAttr items, llvm::StringRef what);
+  plan::ItemsAttr items(int64_t factor, plan::Extent of, int64_t tile = 1);
+
+  // LinearUnits.cpp
+  mlir::LogicalResult lowerLinear(const Unit &unit);
+  mlir::LogicalResult lowerEmbedding(const Unit &unit);
+  // RowUnits.cpp
+  mlir::LogicalResult lowerRows(const Unit &unit);
+  // AttentionUnits.cpp
+  mlir::LogicalResult lowerPrologue(const Unit &unit);
+  mlir::LogicalResult lowerAttention(const Unit &unit);
+
+  // Weights.cpp
+  struct PackedWeight {
+    std::string symbol;
+    bool perLayer = false;
+  };
+  llm::WeightFamilyOp familyOf(mlir::Value weight);
+  /// Rows of several weights as panels: one after another, or alternating in runs of 16.
+  mlir::FailureOr<PackedWeight> packPanels(mlir::Location loc, llvm::ArrayRef<mlir::Value> weights,
+                                           int64_t tile, bool interleave);
+  /// A vector (or several, one after another or alternating) as f32. Null values are zeros
+  /// of the given length.
+  mlir::FailureOr<PackedWeight> packVectors(mlir::Location loc,
+                                            llvm::ArrayRef<mlir::Value> weights,
+                                            llvm::ArrayRef<int64_t> lengths, bool interleave);
+  PackedWeight packConstants(llvm::StringRef name, llvm::ArrayRef<float> values);
+  /// The plan's state of a family, declared once.
+  mlir::FailureOr<PackedWeight> stateOf(mlir::Value cache);
+
+  plan::UseAttr use(const PackedWeight &weight, plan::Access access = plan::Access::Read) {
+    return use(weight.symbol, access, weight.perLayer);
+  }
+
+  mlir::ModuleOp module;
+  mlir::SymbolTable symbols;
+  PlanOptions options;
+  plan::ProgramOp program;
+  plan::EntryOp entry;
+  /// Insert declarations and steps.
+  mlir::OpBuilder declare, step;
+
+  llvm::DenseMap<mlir::Value, RowBuffer> buffers;
+  /// slice -> the values that lie in it.
+  llvm::StringMap<llvm::SmallVector<mlir::Value>> residents;
+  llvm::StringMap<unsigned> names;
+  llvm::StringMap<PackedWeight> packed;
+  llvm::StringMap<std::string> knownKernels;
+  /// The layer within the period of the repeat being converted.
+  std::optional<int64_t> layer;
+  /// Cache values -> the state they are versions of.
+  llvm::DenseMap<mlir::Value, PackedWeight> caches;
+};
+
+} // namespace llmc
+
+#endif // LLMC_LIB_CONVERSION_LLMTOPLAN_CONVERTER_H

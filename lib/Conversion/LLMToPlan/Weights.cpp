@@ -1,0 +1,179 @@
+//===- Weights.cpp - weight families as packed families -------------------===//
+#include "Converter.h"
+
+#include "llmc/Kernels/CPU/Storage.h"
+
+using namespace mlir;
+
+namespace llmc {
+
+using namespace llm;
+
+static plan::LayersAttr planLayers(LayersAttr layers) {
+  return layers ? plan::LayersAttr::get(layers.getContext(), layers.getBounds())
+                : plan::LayersAttr();
+}
+
+static std::optional<plan::Storage> planStorage(WeightType type) {
+  return plan::symbolizeStorage(type.getStorageName());
+}
+
+static int64_t align64(int64_t bytes) { return (bytes + 63) / 64 * 64; }
+
+WeightFamilyOp Converter::familyOf(Value weight) {
+  auto param = weight.getDefiningOp<ParamOp>();
+  return param ? symbols.lookup<WeightFamilyOp>(param.getFamily()) : WeightFamilyOp();
+}
+
+static plan::SourceAttr sourceOf(WeightFamilyOp family, int64_t rows) {
+  StringRef tensor = family.getCheckpoint().value_or(family.getSource());
+  return plan::SourceAttr::get(family.getContext(), tensor, rows,
+                               StringAttr::get(family.getContext(), family.getSource()));
+}
+
+FailureOr<Converter::PackedWeight> Converter::packPanels(Location loc, ArrayRef<Value> weights,
+                                                         int64_t tile, bool interleave) {
+  MLIRContext *context = module.getContext();
+  std::string key, name;
+  SmallVector<Attribute> sources;
+  WeightType first;
+  LayersAttr layers;
+  int64_t rows = 0;
+  for (Value weight : weights) {
+    WeightFamilyOp family = familyOf(weight);
+    if (!family)
+      return emitError(loc) << "weight is no member of a family";
+    auto type = cast<WeightType>(family.getType());
+    if (!first) {
+      first = type;
+      layers = family.getLayersAttr();
+    }
+    if (type.getStorage() != first.getStorage() || type.getShape()[1] != first.getShape()[1] ||
+        family.getLayersAttr() != layers)
+      return emitError(loc) << "weights of one launch differ: @" << family.getSymName() << " is "
+                            << type << ", the first is " << first;
+    int64_t count = type.getShape()[0];
+    rows += interleave ? (count + 15) / 16 * 16 : count;
+    sources.push_back(sourceOf(family, count));
+    name += (name.empty() ? "" : "_") + family.getSymName().str();
+  }
+  key = name + (interleave ? ".gated." : ".panels.") + std::to_string(tile);
+  if (auto known = packed.find(key); known != packed.end())
+    return known->second;
+  auto storage = planStorage(first);
+  if (!storage)
+    return emitError(loc) << "no CPU kernel reads weights stored as " << first.getStorageName();
+  int64_t cols = first.getShape()[1];
+  int64_t bytes = kernels::packedBytes(*kernels::findStorage(first.getStorageName()), rows, cols, tile);
+  PackedWeight weight;
+  weight.perLayer = bool(layers);
+  weight.symbol = name;
+  for (unsigned i = 1; names.count(weight.symbol); ++i)
+    weight.symbol = name + "." + std::to_string(i);
+  names[weight.symbol]++;
+  plan::WeightsOp::create(declare, loc, weight.symbol, "weights", planLayers(layers), rows, cols,
+                          *storage, plan::PanelsAttr::get(context, tile), interleave ? 16 : 0,
+                          bytes, sources);
+  packed[key] = weight;
+  return weight;
+}
+
+FailureOr<Converter::PackedWeight> Converter::packVectors(Location loc, ArrayRef<Value> weights,
+                                                          ArrayRef<int64_t> lengths,
+                                                          bool interleave) {
+  MLIRContext *context = module.getContext();
+  std::string name;
+  SmallVector<Attribute> sources;
+  std::optional<plan::Storage> storage;
+  LayersAttr layers;
+  int64_t rows = 0;
+  for (auto [i, weight] : llvm::enumerate(weights)) {
+    int64_t count;
+    if (!weight) {
+      count = lengths[i];
+      sources.push_back(plan::SourceAttr::get(context, "", count, StringAttr()));
+      name += ".zeros" + std::to_string(count);
+    } else {
+      WeightFamilyOp family = familyOf(weight);
+      if (!family)
+        return emitError(loc) << "weight is no member of a family";
+      auto type = cast<WeightType>(family.getType());
+      if (type.getRank() != 1)
+        return emitError(loc) << "@" << family.getSymName() << " is " << type
+                              << ", expected a vector";
+      auto own = planStorage(type);
+      if (!own || (storage && *storage != *own))
+        return emitError(loc) << "@" << family.getSymName() << " is stored as "
+                              << type.getStorageName() << "; vectors of one launch are stored "
+                              << "alike, as f32, f16 or bf16";
+      storage = own;
+      layers = family.getLayersAttr();
+      count = type.getShape()[0];
+      sources.push_back(sourceOf(family, count));
+      name += (name.empty() ? "" : "_") + family.getSymName().str();
+    }
+    rows += interleave ? (count + 15) / 16 * 16 : count;
+  }
+  std::string key = name + (interleave ? ".alternating" : ".rows");
+  if (auto known = packed.find(key); known != packed.end())
+    return known->second;
+  PackedWeight weight;
+  weight.perLayer = bool(layers);
+  weight.symbol = name;
+  for (unsigned i = 1; names.count(weight.symbol); ++i)
+    weight.symbol = name + "." + std::to_string(i);
+  names[weight.symbol]++;
+  plan::WeightsOp::create(declare, loc, weight.symbol, "weights", planLayers(layers), rows, 1,
+                          *storage, plan::RowsAttr::get(context), interleave ? 16 : 0,
+                          align64(rows * 4), sources);
+  packed[key] = weight;
+  return weight;
+}
+
+Converter::PackedWeight Converter::packConstants(StringRef name, ArrayRef<float> values) {
+  MLIRContext *context = module.getContext();
+  std::string key = "=" + name.str();
+  for (float value : values)
+    key += "," + std::to_string(llvm::bit_cast<uint32_t>(value));
+  if (auto known = packed.find(key); known != packed.end())
+    return known->second;
+  PackedWeight weight;
+  weight.symbol = name.str();
+  for (unsigned i = 1; names.count(weight.symbol); ++i)
+    weight.symbol = name.str() + "." + std::to_string(i);
+  names[weight.symbol]++;
+  int64_t rows = int64_t(values.size());
+  auto source = plan::SourceAttr::get(context, "", rows, StringAttr(),
+                                      DenseF32ArrayAttr::get(context, values));
+  plan::WeightsOp::create(declare, module.getLoc(), weight.symbol, "weights", plan::LayersAttr(),
+                          rows, 1, plan::Storage::F32, plan::RowsAttr::get(context), 0,
+                          align64(rows * 4), {source});
+  packed[key] = weight;
+  return weight;
+}
+
+FailureOr<Converter::PackedWeight> Converter::stateOf(Value cache) {
+  auto state = cache.getDefiningOp<llm::StateOp>();
+  auto family = state ? symbols.lookup<StateFamilyOp>(state.getFamily()) : StateFamilyOp();
+  if (!family)
+    return emitError(cache.getLoc()) << "cache is no member of a state family";
+  PackedWeight plan;
+  plan.perLayer = true;
+  std::string key = "state:" + family.getSymName().str();
+  if (auto known = packed.find(key); known != packed.end())
+    return known->second;
+  plan.symbol = family.getSymName().str();
+  for (unsigned i = 1; names.count(plan.symbol); ++i)
+    plan.symbol = family.getSymName().str() + "." + std::to_string(i);
+  names[plan.symbol]++;
+  auto type = cast<CacheType>(family.getType());
+  ArrayRef<int64_t> shape = type.getShape();
+  int64_t bytes = shape[0] * (shape[1] + shape[2]) * options.blockTokens * 4;
+  plan::StateOp::create(declare, family.getLoc(), plan.symbol, "state",
+                        planLayers(family.getLayersAttr()), shape[0], shape[1], shape[2],
+                        type.getElementType(), bytes);
+  packed[key] = plan;
+  return plan;
+}
+
+} // namespace llmc

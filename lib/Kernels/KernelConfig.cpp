@@ -1,0 +1,385 @@
+//===- KernelConfig.cpp - kernels as attributes, and their registry -------===//
+#include "llmc/Kernels/KernelConfig.h"
+
+namespace llmc::kernels {
+template <typename A>
+void describe(A &a, LinearSpec &s);
+template <typename A>
+void describe(A &a, EmbeddingSpec &s);
+template <typename A>
+void describe(A &a, PagedState &s);
+template <typename A>
+void describe(A &a, HeadRows &s);
+template <typename A>
+void describe(A &a, HeadNorm &s);
+template <typename A>
+void describe(A &a, Rotary &s);
+template <typename A>
+void describe(A &a, PrologueSpec &s);
+template <typename A>
+void describe(A &a, AttentionSpec &s);
+template <typename A>
+void describe(A &a, RowOperand &s);
+struct RowNode;
+template <typename A>
+void describe(A &a, RowNode &s);
+struct RowResult;
+template <typename A>
+void describe(A &a, RowResult &s);
+struct RowSpec;
+template <typename A>
+void describe(A &a, RowSpec &s);
+} // namespace llmc::kernels
+
+#include "SpecArchive.h"
+
+using namespace mlir;
+
+namespace llmc::kernels {
+
+template <typename A>
+void describe(A &a, PagedState &s) {
+  a("heads", s.heads);
+  a("key_width", s.keyWidth);
+  a("value_width", s.valueWidth);
+  a("block_tokens", s.blockTokens, int64_t(32));
+}
+
+template <typename A>
+void describe(A &a, HeadRows &s) {
+  a("operand", s.operand);
+  a("stride", s.stride);
+  a("offset", s.offset);
+}
+
+template <typename A>
+void describe(A &a, HeadNorm &s) {
+  a("scale", s.scale);
+  a("element", s.element);
+  a("eps", s.eps);
+  a("offset", s.offset);
+}
+
+template <typename A>
+void describe(A &a, Rotary &s) {
+  a("inv_freq", s.invFreq);
+  a("width", s.width);
+  a("first", s.first);
+  a("pairs", s.pairs);
+  a("magnitude", s.magnitude, 1.0f);
+}
+
+template <typename A>
+void describe(A &a, PrologueSpec &s) {
+  a("heads", s.heads);
+  a("state", s.state);
+  a("q", s.q);
+  a("k", s.k);
+  a("v", s.v);
+  a("q_out", s.qOut);
+  a("k_out", s.kOut);
+  a("q_norm", s.qNorm);
+  a("k_norm", s.kNorm);
+  a("rotary", s.rotary);
+  a("norm_after_rotary", s.normAfterRotary);
+  a("append", s.append);
+}
+
+template <typename A>
+void describe(A &a, AttentionSpec &s) {
+  a("heads", s.heads);
+  a("state", s.state);
+  a("scale", s.scale, 1.0f);
+  a("window", s.window);
+  a("softcap", s.softcap);
+  a("sinks", s.sinks);
+  a("q_stride", s.qStride);
+  a("q_offset", s.qOffset);
+  a("out_stride", s.outStride);
+  a("out_offset", s.outOffset);
+}
+
+template <typename A>
+void describe(A &a, LinearSpec &s) {
+  a("storage", s.storage);
+  a("rows", s.rows);
+  a("cols", s.cols);
+  a("tile", s.tile, int64_t(2));
+  a("bias", s.bias);
+  a("residual", s.residual);
+  a("in_place", s.inPlace);
+  a("gated", s.gated);
+  a("activation", s.activation);
+  a("output_width", s.outputWidth);
+  a("input_stride", s.inputStride);
+  a("output_stride", s.outputStride);
+  a("count", s.count);
+}
+
+template <typename A>
+void describe(A &a, EmbeddingSpec &s) {
+  a("storage", s.storage);
+  a("rows", s.rows);
+  a("cols", s.cols);
+  a("tile", s.tile);
+  a("scale", s.scale, 1.0f);
+}
+
+template <typename A>
+void describe(A &a, RowOperand &s) {
+  a("operand", s.operand);
+  a("stride", s.stride);
+  a("offset", s.offset);
+  a("inner", s.inner);
+  a("element", s.element);
+  a("index", s.index);
+}
+
+/// The parts of a RowProgram, which is otherwise only built by its methods.
+struct RowNode {
+  std::string op;
+  std::string activation;
+  std::vector<int64_t> inputs;
+  float param0 = 0, param1 = 0;
+  std::optional<RowOperand> operand;
+};
+struct RowResult {
+  int64_t node = 0;
+  RowOperand operand;
+};
+struct RowSpec {
+  int64_t width = 0, rowsPerToken = 1;
+  std::vector<RowNode> nodes;
+  std::vector<RowResult> outputs;
+};
+
+template <typename A>
+void describe(A &a, RowNode &s) {
+  a("op", s.op);
+  a("activation", s.activation);
+  a("inputs", s.inputs);
+  a("param0", s.param0);
+  a("param1", s.param1);
+  a("operand", s.operand);
+}
+
+template <typename A>
+void describe(A &a, RowResult &s) {
+  a("node", s.node);
+  a("operand", s.operand);
+}
+
+template <typename A>
+void describe(A &a, RowSpec &s) {
+  a("width", s.width);
+  a("rows_per_token", s.rowsPerToken, int64_t(1));
+  a("nodes", s.nodes);
+  a("outputs", s.outputs);
+}
+
+static constexpr struct {
+  RowOpKind kind;
+  llvm::StringLiteral name;
+} rowOpNames[] = {{RowOpKind::Input, "input"},
+                  {RowOpKind::Add, "add"},
+                  {RowOpKind::Sub, "sub"},
+                  {RowOpKind::Mul, "mul"},
+                  {RowOpKind::Div, "div"},
+                  {RowOpKind::Fma, "fma"},
+                  {RowOpKind::Min, "min"},
+                  {RowOpKind::Max, "max"},
+                  {RowOpKind::Scale, "scale"},
+                  {RowOpKind::AddConstant, "add_constant"},
+                  {RowOpKind::Clamp, "clamp"},
+                  {RowOpKind::Softcap, "softcap"},
+                  {RowOpKind::Activate, "activate"},
+                  {RowOpKind::RmsNorm, "rms_norm"},
+                  {RowOpKind::L2Norm, "l2_norm"},
+                  {RowOpKind::LayerNorm, "layer_norm"},
+                  {RowOpKind::Softmax, "softmax"}};
+
+static RowSpec toSpec(const RowProgram &program) {
+  RowSpec spec;
+  spec.width = program.width();
+  spec.rowsPerToken = program.rowsPerToken();
+  for (const RowOp &op : program.ops()) {
+    RowNode node;
+    for (const auto &row : rowOpNames)
+      if (row.kind == op.kind)
+        node.op = row.name.str();
+    if (op.kind == RowOpKind::Activate)
+      node.activation = activationName(op.activation).str();
+    if (op.kind == RowOpKind::Input)
+      node.operand = op.operand;
+    for (int input : op.inputs)
+      node.inputs.push_back(input);
+    node.param0 = op.params[0];
+    node.param1 = op.params[1];
+    spec.nodes.push_back(std::move(node));
+  }
+  for (const RowProgram::Output &out : program.outputs())
+    spec.outputs.push_back({out.node, out.operand});
+  return spec;
+}
+
+/// Rebuilds a program; a message where the parts are none.
+static std::string fromSpec(const RowSpec &spec, std::optional<RowProgram> &program) {
+  if (spec.width < 1 || spec.rowsPerToken < 1)
+    return "width and rows_per_token must be positive";
+  program.emplace(spec.width, spec.rowsPerToken);
+  for (size_t i = 0; i < spec.nodes.size(); ++i) {
+    const RowNode &node = spec.nodes[i];
+    if (node.inputs.size() != 3)
+      return "node " + std::to_string(i) + " must have 3 inputs, absent ones -1";
+    int in[3];
+    for (int k = 0; k < 3; ++k) {
+      in[k] = int(node.inputs[k]);
+      if (in[k] < -1 || in[k] >= int(i))
+        return "node " + std::to_string(i) + " reads node " + std::to_string(in[k]) +
+               ", which does not come before it";
+    }
+    const RowOpKind *kind = nullptr;
+    for (const auto &row : rowOpNames)
+      if (row.name == node.op)
+        kind = &row.kind;
+    if (!kind)
+      return "node " + std::to_string(i) + " has unknown op '" + node.op + "'";
+    RowProgram &p = *program;
+    switch (*kind) {
+    case RowOpKind::Input:
+      if (!node.operand)
+        return "input node " + std::to_string(i) + " has no operand";
+      p.input(*node.operand);
+      break;
+    case RowOpKind::Add: p.add(in[0], in[1]); break;
+    case RowOpKind::Sub: p.sub(in[0], in[1]); break;
+    case RowOpKind::Mul: p.mul(in[0], in[1]); break;
+    case RowOpKind::Div: p.div(in[0], in[1]); break;
+    case RowOpKind::Fma: p.fma(in[0], in[1], in[2]); break;
+    case RowOpKind::Min: p.min(in[0], in[1]); break;
+    case RowOpKind::Max: p.max(in[0], in[1]); break;
+    case RowOpKind::Scale: p.scale(in[0], node.param0); break;
+    case RowOpKind::AddConstant: p.addConstant(in[0], node.param0); break;
+    case RowOpKind::Clamp: p.clamp(in[0], node.param0, node.param1); break;
+    case RowOpKind::Softcap: p.softcap(in[0], node.param0); break;
+    case RowOpKind::Activate: {
+      bool found = false;
+      for (unsigned a = 0; a <= unsigned(Activation::Sigmoid) && !found; ++a)
+        if ((found = activationName(Activation(a)) == node.activation))
+          p.activate(Activation(a), in[0]);
+      if (!found)
+        return "node " + std::to_string(i) + " has unknown activation '" + node.activation + "'";
+      break;
+    }
+    case RowOpKind::RmsNorm: p.rmsNorm(in[0], in[1], node.param0, node.param1); break;
+    case RowOpKind::L2Norm: p.l2Norm(in[0], node.param0); break;
+    case RowOpKind::LayerNorm: p.layerNorm(in[0], in[1], in[2], node.param0); break;
+    case RowOpKind::Softmax: p.softmax(in[0]); break;
+    }
+  }
+  for (const RowResult &out : spec.outputs) {
+    if (out.node < 0 || out.node >= int64_t(spec.nodes.size()))
+      return "an output names node " + std::to_string(out.node) + ", which does not exist";
+    program->output(int(out.node), out.operand);
+  }
+  return "";
+}
+
+namespace {
+template <typename Spec>
+DictionaryAttr toDictionary(MLIRContext *context, const Spec &spec) {
+  SpecWriter writer(context);
+  describe(writer, const_cast<Spec &>(spec));
+  return writer.take();
+}
+
+/// Reads a spec and passes it on; the reader's message where it cannot.
+template <typename Spec, typename Build>
+auto reads(Build build) {
+  return [build](ModuleOp module, DictionaryAttr config, const CPUVariant &variant) -> std::string {
+    Spec spec;
+    SpecReader reader(config);
+    describe(reader, spec);
+    if (std::string problem = reader.problem(); !problem.empty())
+      return problem;
+    return build(module, spec, variant);
+  };
+}
+} // namespace
+
+KernelChoice describeKernel(MLIRContext *context, const RowProgram &program) {
+  return {rowKernelName(program), "rows", toDictionary(context, toSpec(program)),
+          rowKernelScratch(program)};
+}
+
+KernelChoice describeKernel(MLIRContext *context, const PrologueSpec &spec) {
+  return {prologueKernelName(spec), "attention-prologue", toDictionary(context, spec),
+          prologueKernelScratch(spec)};
+}
+
+KernelChoice describeKernel(MLIRContext *context, const AttentionSpec &spec) {
+  return {attentionKernelName(spec), "paged-attention", toDictionary(context, spec),
+          attentionKernelScratch(spec)};
+}
+
+KernelChoice describeKernel(MLIRContext *context, const LinearSpec &spec) {
+  return {linearKernelName(spec), "linear", toDictionary(context, spec), linearKernelScratch(spec)};
+}
+
+KernelChoice describeKernel(MLIRContext *context, const EmbeddingSpec &spec) {
+  return {embeddingKernelName(spec), "embedding", toDictionary(context, spec), 0};
+}
+
+llvm::ArrayRef<KernelGenerator> cpuGenerators() {
+  static const std::vector<KernelGenerator> table = {
+      {"linear", "tuned",
+       "llm.linear and llm.output_head over f32, f16, bf16, q4_0, q4_1 and q8_0 weights, with "
+       "bias, residual and gate",
+       reads<LinearSpec>([](ModuleOp module, const LinearSpec &spec, const CPUVariant &variant) {
+         std::string problem = checkLinear(spec);
+         if (problem.empty())
+           buildLinearKernel(module, spec, variant);
+         return problem;
+       })},
+      {"embedding", "tuned", "llm.embedding over every weight storage",
+       reads<EmbeddingSpec>(
+           [](ModuleOp module, const EmbeddingSpec &spec, const CPUVariant &variant) {
+             std::string problem = checkEmbedding(spec);
+             if (problem.empty())
+               buildEmbeddingKernel(module, spec, variant);
+             return problem;
+           })},
+      {"rows", "tuned",
+       "any DAG of llm.rms_norm, llm.layer_norm, llm.residual_add, llm.scale, llm.activation, "
+       "llm.gate and llm.select_rows along rows",
+       reads<RowSpec>([](ModuleOp module, const RowSpec &spec, const CPUVariant &variant) {
+         std::optional<RowProgram> program;
+         std::string problem = fromSpec(spec, program);
+         if (problem.empty())
+           buildRowKernel(module, *program, variant);
+         return problem;
+       })},
+      {"attention-prologue", "tuned",
+       "llm.rms_norm per head, llm.rotary and llm.kv_append, any of them",
+       reads<PrologueSpec>([](ModuleOp module, const PrologueSpec &spec,
+                              const CPUVariant &variant) {
+         buildPrologueKernel(module, spec, variant);
+         return std::string();
+       })},
+      {"paged-attention", "tuned", "llm.paged_attention over paged f32 state, causal or windowed",
+       reads<AttentionSpec>([](ModuleOp module, const AttentionSpec &spec,
+                               const CPUVariant &variant) {
+         buildAttentionKernel(module, spec, variant);
+         return std::string();
+       })}};
+  return table;
+}
+
+const KernelGenerator *findGenerator(StringRef name) {
+  for (const KernelGenerator &generator : cpuGenerators())
+    if (generator.name == name)
+      return &generator;
+  return nullptr;
+}
+
+} // namespace llmc::kernels

@@ -1,0 +1,43 @@
+//===- ArtifactFolder.h - a folder that appears whole -----------*- C++ -*-===//
+#ifndef LLMC_LIB_PIPELINES_ARTIFACTFOLDER_H
+#define LLMC_LIB_PIPELINES_ARTIFACTFOLDER_H
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace llmc {
+
+struct ArtifactFile {
+  std::string path;
+  uint64_t bytes = 0;
+  std::string sha256;
+};
+
+/// Files are written to a folder beside the wanted one, which takes its place at commit().
+/// Without commit nothing is left. Every member throws InputError naming the path.
+class ArtifactFolder {
+public:
+  /// Throws when `folder` exists and is no artifact: nothing of a user's is overwritten.
+  explicit ArtifactFolder(std::string folder);
+  ~ArtifactFolder();
+  ArtifactFolder(const ArtifactFolder &) = delete;
+
+  /// Where a file of the artifact is to be written now.
+  std::string pathOf(std::string_view name) const;
+  void write(std::string_view name, std::string_view content);
+  /// Records a file that was written at pathOf(name), hashed.
+  void record(std::string_view name);
+  const std::vector<ArtifactFile> &files() const { return list; }
+  void commit();
+
+private:
+  std::string target, temporary;
+  std::vector<ArtifactFile> list;
+  bool committed = false;
+};
+
+} // namespace llmc
+
+#endif // LLMC_LIB_PIPELINES_ARTIFACTFOLDER_H

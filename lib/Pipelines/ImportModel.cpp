@@ -1,0 +1,58 @@
+//===- ImportModel.cpp - finding descriptions, importing models -----------===//
+#include "llmc/Frontend/Description.h"
+#include "llmc/Frontend/Importer.h"
+#include "llmc/Frontend/Inspect.h"
+#include "llmc/Pipelines/Compiler.h"
+
+#include "mlir/IR/Verifier.h"
+#include "mlir/Parser/Parser.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/Path.h"
+
+using namespace mlir;
+
+namespace llmc {
+
+/// share/llmc/models of the installation or build tree that this library lies in.
+static std::string shippedModels() {
+  static int anchor;
+  std::string program = llvm::sys::fs::getMainExecutable("", &anchor);
+  llvm::SmallString<256> folder(llvm::sys::path::parent_path(program));
+  llvm::sys::path::append(folder, "..", "share", "llmc", "models");
+  return std::string(folder);
+}
+
+void addDescriptions(frontend::DescriptionSet &set, const DescriptionOptions &options) {
+  set.addDirectory(shippedModels());
+  for (const std::string &file : options.files)
+    set.addFile(file);
+  for (const std::string &name : options.excluded)
+    set.exclude(name);
+}
+
+ImportedModel importModelFrom(const std::string &path, const DescriptionOptions &options,
+                              MLIRContext &context) {
+  ImportedModel result;
+  if (StringRef(path).ends_with(".mlir")) {
+    if (!llvm::sys::fs::exists(path)) {
+      emitError(UnknownLoc::get(&context)) << path << ": no such file";
+      return result;
+    }
+    result.module = parseSourceFile<ModuleOp>(path, &context);
+    return result;
+  }
+  try {
+    frontend::DescriptionSet set;
+    addDescriptions(set, options);
+    frontend::ResolveOptions resolve;
+    resolve.acceptKeys = options.acceptKeys;
+    result.resolved = frontend::loadModel(path, set, resolve);
+  } catch (const std::exception &error) {
+    emitError(UnknownLoc::get(&context)) << error.what();
+    return result;
+  }
+  result.module = frontend::importModel(*result.resolved, context);
+  return result;
+}
+
+} // namespace llmc

@@ -1,0 +1,121 @@
+//===- Package.cpp - writing the artifact folder --------------------------===//
+#include "Package.h"
+
+#include "ArtifactFolder.h"
+#include "WeightFile.h"
+#include "llmc/Dialect/Plan/IR/PlanOps.h"
+#include "llmc/Frontend/ResolvedModel.h"
+#include "llmc/Kernels/CPU/Backend.h"
+#include "llmc/Kernels/Passes.h"
+#include "llmc/Runtime/TokenizerSpec.h"
+#include "llmc/Support/Error.h"
+#include "llmc/Target/Manifest/Manifest.h"
+
+#include <filesystem>
+
+using namespace mlir;
+
+namespace llmc {
+
+static rt::GgufTokenizerFields ggufFields(const frontend::GgufTokenizer &tokenizer) {
+  rt::GgufTokenizerFields fields;
+  auto id = [](const std::optional<int64_t> &value) -> std::optional<uint32_t> {
+    if (!value)
+      return std::nullopt;
+    if (*value < 0 || *value > UINT32_MAX)
+      throw InputError("tokenizer id " + std::to_string(*value) + " is out of range");
+    return uint32_t(*value);
+  };
+  fields.model = tokenizer.model;
+  if (!tokenizer.pre.empty())
+    fields.pre = tokenizer.pre;
+  fields.tokens = tokenizer.tokens;
+  fields.tokenTypes = tokenizer.tokenTypes;
+  fields.merges = tokenizer.merges;
+  fields.bosId = id(tokenizer.bosId);
+  fields.eosId = id(tokenizer.eosId);
+  fields.unkId = id(tokenizer.unknownId);
+  fields.padId = id(tokenizer.padId);
+  fields.eotId = id(tokenizer.eotId);
+  fields.eomId = id(tokenizer.eomId);
+  fields.addBos = tokenizer.addBos;
+  fields.addEos = tokenizer.addEos;
+  fields.addSpacePrefix = tokenizer.addSpacePrefix;
+  if (!tokenizer.chatTemplate.empty())
+    fields.chatTemplate = tokenizer.chatTemplate;
+  return fields;
+}
+
+/// The tokenizer's tables, or nothing where the model came without one. A tokenizer that
+/// llmc cannot run does not stop the compilation: token ids still work, and it is said.
+static std::optional<std::string> tokenizerOf(const frontend::ModelSource &source) {
+  try {
+    if (source.gguf) {
+      if (source.gguf->tokenizer.model.empty())
+        return std::nullopt;
+      return rt::specFromGguf(ggufFields(source.gguf->tokenizer)).toJson();
+    }
+    if (!source.tokenizerFolder.empty() &&
+        std::filesystem::exists(std::filesystem::path(source.tokenizerFolder) / "tokenizer.json"))
+      return rt::specFromHuggingFace(source.tokenizerFolder).toJson();
+  } catch (const InputError &error) {
+    llvm::errs() << "llmc-opt: warning: the artifact has no tokenizer: " << error.what()
+                 << "; it runs on token ids only\n";
+  }
+  return std::nullopt;
+}
+
+static void compileKernelsTo(ModuleOp module, ArtifactFolder &folder) {
+  ModuleOp kernels = kernels::findKernelsModule(module);
+  if (!kernels)
+    throw InternalError("the program has no kernels; run the kernels phase first");
+  std::string path = folder.pathOf("kernels.so");
+  if (failed(kernels::compileKernels(kernels, path)))
+    throw InternalError("the kernels could not be compiled");
+  folder.record("kernels.so");
+}
+
+void packageArtifact(ModuleOp module, const frontend::ResolvedModel *resolved,
+                     const CompileOptions &options) {
+  auto programs = llvm::to_vector(module.getOps<plan::ProgramOp>());
+  if (programs.size() != 1)
+    throw InternalError("expected one plan.program, found " + std::to_string(programs.size()));
+  plan::ProgramOp program = programs.front();
+  ArtifactFolder folder(options.output);
+  compileKernelsTo(module, folder);
+
+  if (options.weights == "packed") {
+    if (!resolved || !resolved->source->checkpoint)
+      throw InputError(options.model + ": has no weights to pack; compile with --weights=none, "
+                                       "or name a folder with safetensors or a GGUF file");
+    writeWeightFile(program, *resolved->source->checkpoint, folder.pathOf("weights.bin"),
+                    options.threads);
+    folder.record("weights.bin");
+  }
+  if (resolved) {
+    if (auto tokenizer = tokenizerOf(*resolved->source)) {
+      folder.write("tokenizer.json", *tokenizer);
+      folder.record("tokenizer.json");
+      program.setTokenizer("tokenizer.json");
+    }
+    SmallVector<Attribute> accepted;
+    for (const std::string &key : resolved->configLedger.accepted) {
+      auto value = resolved->configLedger.unknown.find(key);
+      accepted.push_back(plan::AcceptedAttr::get(
+          module.getContext(), key,
+          value == resolved->configLedger.unknown.end() ? "" : value->second));
+    }
+    program.setAcceptedAttr(ArrayAttr::get(module.getContext(), accepted));
+  }
+  OpBuilder b = OpBuilder::atBlockBegin(&program.getBody().front());
+  for (const ArtifactFile &file : folder.files())
+    plan::FileOp::create(b, program.getLoc(), b.getStringAttr(file.path),
+                         b.getI64IntegerAttr(int64_t(file.bytes)), b.getStringAttr(file.sha256));
+  auto manifest = plan::exportManifest(program);
+  if (failed(manifest))
+    throw InternalError("the manifest could not be written");
+  folder.write("manifest.json", *manifest);
+  folder.commit();
+}
+
+} // namespace llmc

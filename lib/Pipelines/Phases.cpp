@@ -1,0 +1,121 @@
+//===- Phases.cpp - the phases and their pipelines ------------------------===//
+#include "llmc/Pipelines/Phases.h"
+
+#include "llmc/Conversion/Passes.h"
+#include "llmc/Dialect/LLM/Transforms/Passes.h"
+#include "llmc/Dialect/Plan/Transforms/Passes.h"
+#include "llmc/Kernels/Passes.h"
+
+#include "mlir/Pass/PassOptions.h"
+#include "mlir/Pass/PassRegistry.h"
+#include "mlir/Transforms/Passes.h"
+#include "llvm/ADT/STLExtras.h"
+
+using namespace mlir;
+
+namespace llmc {
+
+llvm::ArrayRef<PhaseInfo> phases() {
+  static const PhaseInfo table[] = {
+      {Phase::Import, "import",
+       "The llm dialect as the description says it: one function per layer kind, weights by "
+       "symbol family, every tensor accounted for."},
+      {Phase::Normalize, "normalize",
+       "Constants are resolved, equal operations are one, composites are expanded."},
+      {Phase::Partition, "partition",
+       "The program of each rank, with explicit collectives; one rank keeps the program as it is."},
+      {Phase::Optimize, "optimize", "Operations that become one kernel are one llm.fusion."},
+      {Phase::Plan, "plan",
+       "Arenas, slices with final addresses, launches in order: the manifest as IR."},
+      {Phase::Kernels, "kernels", "Each launch has its kernel's code for every CPU variant."},
+      {Phase::Package, "package", "The artifact folder: manifest, kernels, packed weights."}};
+  return table;
+}
+
+std::optional<Phase> phaseNamed(StringRef name) {
+  for (const PhaseInfo &info : phases())
+    if (info.name == name)
+      return info.phase;
+  return std::nullopt;
+}
+
+StringRef phaseName(Phase phase) { return phases()[unsigned(phase)].name; }
+
+static void addVerifyModel(OpPassManager &pm) { pm.addPass(llm::createVerifyModelPass()); }
+
+static void buildOptimize(OpPassManager &pm, const PhaseOptions &options) {
+  if (options.fusion)
+    llm::addFusionPasses(pm, options.disabledFusions);
+  addVerifyModel(pm);
+}
+
+static void buildPlan(OpPassManager &pm, const PhaseOptions &options) {
+  ConvertLLMToPlanPassOptions convert;
+  convert.target = options.target;
+  convert.maxTokens = options.deployment.maxTokens;
+  convert.maxSequences = options.deployment.maxSequences;
+  convert.maxContext = options.deployment.maxContext;
+  convert.blockTokens = options.deployment.blockTokens;
+  convert.blocks = options.deployment.blocks;
+  pm.addPass(createConvertLLMToPlanPass(convert));
+  pm.addPass(plan::createAssignLivenessPass());
+  pm.addPass(plan::createPackArenasPass());
+  pm.addPass(plan::createVerifyPass());
+}
+
+void buildPhasePipeline(OpPassManager &pm, Phase phase, const PhaseOptions &options) {
+  switch (phase) {
+  case Phase::Import:
+  case Phase::Partition:
+    return addVerifyModel(pm);
+  case Phase::Normalize:
+    pm.addPass(createCanonicalizerPass());
+    pm.addPass(createCSEPass());
+    return addVerifyModel(pm);
+  case Phase::Optimize:
+    return buildOptimize(pm, options);
+  case Phase::Plan:
+    return buildPlan(pm, options);
+  case Phase::Kernels:
+    pm.addPass(kernels::createGenerateKernelsPass());
+    pm.addPass(plan::createVerifyPass());
+    return;
+  case Phase::Package:
+    pm.addPass(plan::createVerifyPass());
+    return;
+  }
+}
+
+namespace {
+struct PipelineOptions : PassPipelineOptions<PipelineOptions> {
+  Option<std::string> target{*this, "target", llvm::cl::desc("Target name."), llvm::cl::init("cpu")};
+  Option<bool> fusion{*this, "fusion", llvm::cl::desc("Make fusions."), llvm::cl::init(true)};
+  ListOption<std::string> disabled{*this, "disable-fusion",
+                                   llvm::cl::desc("Fusions that are not made, by name.")};
+  Option<int64_t> maxTokens{*this, "max-tokens", llvm::cl::desc("Rows of the largest step."),
+                            llvm::cl::init(512)};
+  Option<int64_t> maxSequences{*this, "max-sequences",
+                               llvm::cl::desc("Sequences of the largest step."), llvm::cl::init(8)};
+  Option<int64_t> maxContext{*this, "max-context",
+                             llvm::cl::desc("Positions of the longest sequence."),
+                             llvm::cl::init(0)};
+};
+} // namespace
+
+void registerPhasePipelines() {
+  for (const PhaseInfo &info : phases())
+    PassPipelineRegistration<PipelineOptions>(
+        ("llmc-" + info.name + "-pipeline").str(), info.contract,
+        [phase = info.phase](OpPassManager &pm, const PipelineOptions &given) {
+          PhaseOptions options;
+          options.target = given.target;
+          options.fusion = given.fusion;
+          options.disabledFusions.assign(given.disabled.begin(), given.disabled.end());
+          options.deployment.maxTokens = given.maxTokens;
+          options.deployment.maxSequences = given.maxSequences;
+          options.deployment.maxContext = given.maxContext;
+          buildPhasePipeline(pm, phase, options);
+        });
+}
+
+} // namespace llmc

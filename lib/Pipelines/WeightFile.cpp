@@ -1,0 +1,182 @@
+//===- WeightFile.cpp - packing a checkpoint into weights.bin -------------===//
+#include "WeightFile.h"
+
+#include "llmc/Frontend/Checkpoint.h"
+#include "llmc/Frontend/OpHooks.h"
+#include "llmc/Kernels/CPU/Packing.h"
+#include "llmc/Support/Error.h"
+
+#include <atomic>
+#include <cstring>
+#include <fcntl.h>
+#include <mutex>
+#include <sys/mman.h>
+#include <thread>
+#include <unistd.h>
+
+namespace llmc {
+
+namespace {
+
+/// A new file of a known size, mapped for writing.
+class MappedOutput {
+public:
+  MappedOutput(const std::string &path, uint64_t bytes) : path(path), bytes(bytes) {
+    descriptor = ::open(path.c_str(), O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
+    if (descriptor < 0)
+      fail("cannot be created");
+    // Reserve the blocks now: a full disk must be an error here and not a fault on a page.
+    if (int error = bytes ? ::posix_fallocate(descriptor, 0, off_t(bytes)) : 0) {
+      errno = error;
+      fail("has no room for " + std::to_string(bytes) + " bytes");
+    }
+    if (bytes) {
+      base = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, descriptor, 0);
+      if (base == MAP_FAILED)
+        fail("cannot be mapped");
+    }
+  }
+  ~MappedOutput() {
+    if (base && base != MAP_FAILED)
+      ::munmap(base, bytes);
+    if (descriptor >= 0)
+      ::close(descriptor);
+  }
+  MappedOutput(const MappedOutput &) = delete;
+
+  std::span<std::byte> at(uint64_t offset, uint64_t size) {
+    if (offset > bytes || size > bytes - offset)
+      throw InternalError("a weight lies behind the end of its arena");
+    return {static_cast<std::byte *>(base) + offset, size};
+  }
+
+private:
+  [[noreturn]] void fail(const std::string &what) {
+    std::string why = std::strerror(errno);
+    if (descriptor >= 0)
+      ::close(descriptor);
+    descriptor = -1;
+    throw InputError(path + ": " + what + ": " + why);
+  }
+  std::string path;
+  uint64_t bytes;
+  int descriptor = -1;
+  void *base = nullptr;
+};
+
+struct Member {
+  plan::WeightsOp weights;
+  int64_t layer, offset;
+};
+
+kernels::Storage storageOf(plan::WeightsOp weights) {
+  return *kernels::findStorage(plan::stringifyStorage(weights.getStorage()));
+}
+
+std::span<const std::byte> tensorBytes(const frontend::Checkpoint &checkpoint,
+                                       plan::SourceAttr source, int64_t layer,
+                                       plan::WeightsOp weights) {
+  std::string name = frontend::expandLayerName(source.getTensor().str(), layer);
+  const frontend::CheckpointTensor *tensor = checkpoint.find(name);
+  if (!tensor)
+    throw InputError("tensor '" + name + "' is not in the checkpoint, weights '" +
+                     weights.getSymName().str() + "' need it");
+  std::span<const std::byte> bytes = checkpoint.data(*tensor);
+  int64_t wanted =
+      source.getRows() * kernels::sourceRowBytes(storageOf(weights), weights.getCols());
+  if (int64_t(bytes.size()) != wanted)
+    throw InputError("tensor '" + name + "' has " + std::to_string(bytes.size()) +
+                     " bytes, its rows need " + std::to_string(wanted));
+  return bytes;
+}
+
+/// Vectors as f32, one source after another or alternating.
+void packRows(plan::WeightsOp weights, const frontend::Checkpoint &checkpoint, int64_t layer,
+              std::span<std::byte> out) {
+  int64_t cols = weights.getCols(), run = int64_t(weights.getInterleave());
+  auto *floats = reinterpret_cast<float *>(out.data());
+  std::fill_n(floats, weights.getRows() * cols, 0.0f);
+  auto sources = weights.getSources().getAsRange<plan::SourceAttr>();
+  int64_t count = int64_t(weights.getSources().size()), index = 0, start = 0;
+  for (plan::SourceAttr source : sources) {
+    std::vector<float> values(size_t(source.getRows() * cols), 0.0f);
+    if (mlir::DenseF32ArrayAttr constants = source.getValues())
+      std::copy(constants.asArrayRef().begin(), constants.asArrayRef().end(), values.begin());
+    else if (!source.isZeros())
+      kernels::rowsToF32(storageOf(weights), tensorBytes(checkpoint, source, layer, weights),
+                         values);
+    for (int64_t row = 0; row < source.getRows(); ++row) {
+      int64_t to = run ? (row / run * count + index) * run + row % run : start + row;
+      std::copy_n(values.begin() + row * cols, cols, floats + to * cols);
+    }
+    start += source.getRows();
+    ++index;
+  }
+}
+
+void packMember(const Member &member, const frontend::Checkpoint &checkpoint, MappedOutput &file) {
+  plan::WeightsOp weights = member.weights;
+  std::span<std::byte> out = file.at(uint64_t(member.offset), uint64_t(weights.getBytes()));
+  auto panels = llvm::dyn_cast<plan::PanelsAttr>(weights.getLayout());
+  if (!panels)
+    return packRows(weights, checkpoint, member.layer, out);
+  kernels::PackSpec spec{storageOf(weights), int64_t(weights.getCols()), panels.getTile(),
+                         int64_t(weights.getInterleave())};
+  std::vector<kernels::PackSource> sources;
+  for (plan::SourceAttr source : weights.getSources().getAsRange<plan::SourceAttr>()) {
+    kernels::PackSource packed{source.getRows(), {}};
+    if (!source.isZeros())
+      packed.bytes = tensorBytes(checkpoint, source, member.layer, weights);
+    sources.push_back(packed);
+  }
+  kernels::packPanels(spec, sources, out, 1);
+}
+
+} // namespace
+
+void writeWeightFile(plan::ProgramOp program, const frontend::Checkpoint &checkpoint,
+                     const std::string &path, unsigned threads) {
+  std::vector<Member> members;
+  int64_t bytes = 0;
+  for (plan::WeightsOp weights : program.getOps<plan::WeightsOp>()) {
+    int64_t base = int64_t(weights.getBase().value_or(0));
+    int64_t stride = int64_t(weights.getStride().value_or(0));
+    llvm::SmallVector<int64_t> layers;
+    if (auto set = weights.getLayersAttr())
+      for (size_t i = 0; i < set.getNumRanges(); ++i)
+        for (int64_t layer = set.getRange(i).first; layer < set.getRange(i).second; ++layer)
+          layers.push_back(layer);
+    else
+      layers.push_back(0);
+    for (auto [m, layer] : llvm::enumerate(layers))
+      members.push_back({weights, layer, base + int64_t(m) * stride});
+    bytes = std::max<int64_t>(bytes, weights.getEnd());
+  }
+  MappedOutput file(path, uint64_t(bytes));
+  std::atomic<size_t> next{0};
+  std::exception_ptr failure;
+  std::mutex lock;
+  auto work = [&] {
+    for (size_t i; (i = next++) < members.size();) {
+      try {
+        packMember(members[i], checkpoint, file);
+      } catch (...) {
+        std::lock_guard guard(lock);
+        if (!failure)
+          failure = std::current_exception();
+        next = members.size();
+      }
+    }
+  };
+  unsigned count = threads ? threads : std::max(1u, std::thread::hardware_concurrency());
+  std::vector<std::thread> team;
+  for (unsigned t = 1; t < count; ++t)
+    team.emplace_back(work);
+  work();
+  for (std::thread &thread : team)
+    thread.join();
+  if (failure)
+    std::rethrow_exception(failure);
+}
+
+} // namespace llmc

@@ -1,0 +1,49 @@
+//===- llmc-opt.cpp - the compiler, and an -opt tool on its IR ------------===//
+//
+// With --target or --emit: from a model to an artifact. Without: MlirOptMain on
+// a .mlir file, with every pass, pipeline and plugin flag of MLIR.
+//
+//===----------------------------------------------------------------------===//
+#include "Compile.h"
+
+#include "llmc/InitAllDialects.h"
+#include "llmc/InitAllPasses.h"
+
+#include "mlir/IR/DialectRegistry.h"
+#include "mlir/Tools/mlir-opt/MlirOptMain.h"
+#include "llvm/ADT/StringRef.h"
+
+#ifdef LLMC_INCLUDE_TESTS
+namespace llmc::test {
+void registerTestPasses();
+}
+#endif
+
+static bool wantsCompiler(int argc, char **argv) {
+  if (argc == 1)
+    return true;
+  for (int i = 1; i < argc; ++i) {
+    llvm::StringRef arg(argv[i]);
+    arg.consume_front("-");
+    arg.consume_front("-");
+    auto [name, value] = arg.split('=');
+    if (name == "target" || name == "emit" || name == "help-compile")
+      return true;
+  }
+  return false;
+}
+
+int main(int argc, char **argv) {
+  if (wantsCompiler(argc, argv))
+    return llmc::compileMain(argc, argv);
+  mlir::DialectRegistry registry;
+  llmc::registerAllDialects(registry);
+  llmc::registerAllPasses();
+#ifdef LLMC_INCLUDE_TESTS
+  llmc::test::registerTestPasses();
+#endif
+  return mlir::asMainReturnCode(mlir::MlirOptMain(
+      argc, argv,
+      "llmc optimizer driver; a compiler with --target=TARGET or --emit=WHAT (see --help-compile)\n",
+      registry));
+}
