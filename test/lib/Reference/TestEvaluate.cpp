@@ -82,8 +82,12 @@ mlir::LogicalResult compare(mlir::func::FuncOp function, const Run &expected, co
 void print(const Run &run) {
   for (const Printed &printed : run) {
     llvm::outs() << printed.name << ": " << shapeText(printed.shape);
-    for (double value : printed.values)
-      llvm::outs() << ' ' << llvm::format("%.10f", value);
+    // One line for each vector of the last dimension; zero has no sign.
+    size_t width = printed.shape.empty() ? 1 : size_t(printed.shape.back());
+    for (auto [i, value] : llvm::enumerate(printed.values))
+      llvm::outs() << (i % width == 0 ? "\n  [" : " ")
+                   << llvm::format("%.10f", std::fabs(value) < 5e-11 ? 0.0 : value)
+                   << (i % width == width - 1 ? "]" : "");
     llvm::outs() << '\n';
   }
   llvm::outs().flush();
