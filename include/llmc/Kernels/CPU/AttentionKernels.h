@@ -1,4 +1,4 @@
-//===- AttentionKernels.h - paged attention and its prologue -----*- C++ -*-===//
+//===- AttentionKernels.h - paged attention and its prologue ----*- C++ -*-===//
 //
 // Two generators over a paged state (layout: docs/Manifest.md).
 //

@@ -1,4 +1,4 @@
-//===- RowKernels.h - chains and reductions along rows -----------*- C++ -*-===//
+//===- RowKernels.h - chains and reductions along rows ----------*- C++ -*-===//
 //
 // A RowProgram is a DAG of element-wise operations and reductions along rows of
 // `width` elements; one kernel computes all of it, row by row. What an operation
