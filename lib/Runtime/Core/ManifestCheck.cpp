@@ -163,7 +163,7 @@ static int64_t leastBytes(const Weight &weight) {
     if (group != 1)
       return 0;
     bool large = __builtin_mul_overflow(weight.rows, weight.cols, &product) ||
-                 __builtin_mul_overflow(product, bytes / 16, &product);
+                 __builtin_mul_overflow(product, int64_t(4), &product); // widened to f32
     return large ? INT64_MAX : product;
   }
   int64_t panels = (weight.rows + 15) / 16;
@@ -211,6 +211,9 @@ void Checker::checkWeights() {
     for (const WeightSource &source : weight.sources) {
       int64_t step = std::max<int64_t>(weight.interleave, 1);
       rows += source.rows;
+      if (!source.values.empty() && int64_t(source.values.size()) != source.rows)
+        fail(path + ".sources", "give " + std::to_string(source.values.size()) + " values for " +
+                                    std::to_string(source.rows) + " rows");
       paddedRows += (source.rows + step - 1) / step * step;
     }
     if (rows != weight.rows && paddedRows != weight.rows)

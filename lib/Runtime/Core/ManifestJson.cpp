@@ -2,6 +2,8 @@
 
 #include "ManifestJson.h"
 
+#include <cmath>
+
 #include <algorithm>
 #include <set>
 
@@ -114,6 +116,18 @@ bool Object::boolean(std::string_view key, bool fallback) {
   if (!truth.is_boolean())
     fail(key, std::string("is ") + kindOf(truth) + " instead of true or false");
   return truth.get<bool>();
+}
+
+std::vector<float> Object::floats(std::string_view key) {
+  std::vector<float> numbers;
+  if (!has(key))
+    return numbers;
+  list(key, [&](const json &number, const std::string &path) {
+    if (!number.is_number() || !std::isfinite(float(number.get<double>())))
+      failAt(file, path, std::string("is ") + number.dump() + " instead of a finite f32");
+    numbers.push_back(float(number.get<double>()));
+  });
+  return numbers;
 }
 
 Object Object::object(std::string_view key) { return Object(get(key), file, at(key)); }

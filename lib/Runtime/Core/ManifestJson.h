@@ -47,6 +47,8 @@ public:
   int64_t integer(std::string_view key, int64_t least = 0);
   int64_t integer(std::string_view key, int64_t least, int64_t fallback);
   bool boolean(std::string_view key, bool fallback);
+  /// Finite numbers rounded to f32; none where the field is absent.
+  std::vector<float> floats(std::string_view key);
   Object object(std::string_view key);
   /// The place of the text in \p names.
   size_t oneOf(std::string_view key, std::initializer_list<const char *> names);

@@ -170,7 +170,8 @@ void parseWeights(Object &top, Manifest &manifest) {
     object.objects("sources", [&](Object &item) {
       WeightSource source;
       source.zeros = item.boolean("zeros", false);
-      if (!source.zeros) {
+      source.values = item.floats("values");
+      if (!source.zeros && source.values.empty()) {
         source.tensor = item.string("tensor");
         source.name = item.string("name", source.tensor);
       }

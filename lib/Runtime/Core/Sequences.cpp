@@ -1,0 +1,76 @@
+//===- Sequences.cpp - sequences and the blocks of their state ------------===//
+
+#include "Sequences.h"
+#include "llmc/Support/Error.h"
+
+#include <string>
+
+namespace llmc::rt {
+
+Sequences::Sequences(const Shape &shape) : limits(shape), list(size_t(shape.sequences)) {
+  for (int64_t block = shape.blocks - 1; block >= 0; --block)
+    freeList.push_back(int32_t(block));
+  if (!shape.permuted)
+    return;
+  // Fisher-Yates with a fixed generator: mixed, and the same in every run.
+  uint64_t state = 0x9e3779b97f4a7c15;
+  for (size_t i = freeList.size(); i > 1; --i) {
+    state = state * 6364136223846793005u + 1442695040888963407u;
+    std::swap(freeList[i - 1], freeList[size_t(state >> 33) % i]);
+  }
+}
+
+const Sequences::Sequence &Sequences::at(int32_t sequence) const {
+  if (sequence < 0 || size_t(sequence) >= list.size() || !list[size_t(sequence)].used)
+    throw UsageError("sequence " + std::to_string(sequence) + " does not exist in this session");
+  return list[size_t(sequence)];
+}
+
+int32_t Sequences::add() {
+  for (size_t i = 0; i < list.size(); ++i)
+    if (!list[i].used) {
+      list[i].used = true;
+      return int32_t(i);
+    }
+  throw UsageError("all " + std::to_string(list.size()) +
+                   " sequences of the session are in use; remove one, or create the session with "
+                   "more (maxSequences)");
+}
+
+void Sequences::remove(int32_t sequence) {
+  setLength(sequence, 0);
+  trim(sequence);
+  at(sequence).used = false;
+}
+
+void Sequences::setLength(int32_t sequence, int64_t length) { at(sequence).length = length; }
+
+void Sequences::reserve(int32_t index, int64_t tokens) {
+  Sequence &sequence = at(index);
+  int64_t total = sequence.length + tokens;
+  if (total > limits.maxContext)
+    throw InputError("a context of " + std::to_string(total) + " tokens is more than the " +
+                     std::to_string(limits.maxContext) +
+                     " that this session holds; shorten the text, or give it a larger context "
+                     "(--context)");
+  int64_t more = blocksFor(total) - int64_t(sequence.blocks.size());
+  if (more > freeBlocks())
+    throw InputError("the state needs " + std::to_string(more) + " more blocks of " +
+                     std::to_string(limits.blockTokens) + " tokens, " +
+                     std::to_string(freeBlocks()) + " of " + std::to_string(limits.blocks) +
+                     " are free; end a sequence, or give the session more blocks (--context)");
+  for (; more > 0; --more) {
+    sequence.blocks.push_back(freeList.back());
+    freeList.pop_back();
+  }
+}
+
+void Sequences::trim(int32_t index) {
+  Sequence &sequence = at(index);
+  for (int64_t keep = blocksFor(sequence.length); int64_t(sequence.blocks.size()) > keep;) {
+    freeList.push_back(sequence.blocks.back());
+    sequence.blocks.pop_back();
+  }
+}
+
+} // namespace llmc::rt

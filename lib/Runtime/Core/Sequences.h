@@ -1,0 +1,56 @@
+//===- Sequences.h - sequences and the blocks of their state ----*- C++ -*-===//
+
+#ifndef LLMC_RUNTIME_CORE_SEQUENCES_H
+#define LLMC_RUNTIME_CORE_SEQUENCES_H
+
+#include <cstdint>
+#include <vector>
+
+namespace llmc::rt {
+
+/// Hands out state blocks and knows which positions each sequence holds.
+class Sequences {
+public:
+  struct Shape {
+    int64_t sequences, blocks, blockTokens, maxContext;
+    bool permuted;
+  };
+
+  explicit Sequences(const Shape &shape);
+
+  int32_t add();
+  void remove(int32_t sequence);
+  int64_t length(int32_t sequence) const { return at(sequence).length; }
+  void setLength(int32_t sequence, int64_t length);
+  /// Blocks for \p tokens more positions. Throws, changing nothing, where the
+  /// context or the blocks do not suffice.
+  void reserve(int32_t sequence, int64_t tokens);
+  /// Releases the blocks behind the sequence's length.
+  void trim(int32_t sequence);
+  const std::vector<int32_t> &blocksOf(int32_t sequence) const { return at(sequence).blocks; }
+
+  int64_t freeBlocks() const { return int64_t(freeList.size()); }
+  const Shape &shape() const { return limits; }
+  int64_t blocksFor(int64_t tokens) const {
+    return (tokens + limits.blockTokens - 1) / limits.blockTokens;
+  }
+
+private:
+  struct Sequence {
+    bool used = false;
+    int64_t length = 0;
+    std::vector<int32_t> blocks;
+  };
+  const Sequence &at(int32_t sequence) const;
+  Sequence &at(int32_t sequence) {
+    return const_cast<Sequence &>(std::as_const(*this).at(sequence));
+  }
+
+  Shape limits;
+  std::vector<Sequence> list;
+  std::vector<int32_t> freeList; ///< given out from the back
+};
+
+} // namespace llmc::rt
+
+#endif // LLMC_RUNTIME_CORE_SEQUENCES_H

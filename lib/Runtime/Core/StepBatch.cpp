@@ -1,0 +1,52 @@
+//===- StepBatch.cpp - the arrays behind an llmc_batch --------------------===//
+
+#include "StepBatch.h"
+
+#include <algorithm>
+
+namespace llmc::rt {
+
+StepBatch::StepBatch(const Limits &limits, const Sequences::Shape &shape)
+    : ids(size_t(limits.maxTokens)), positions(ids.size()), sequenceOf(ids.size()),
+      queryStart(size_t(shape.sequences) + 1), contexts(size_t(shape.sequences)),
+      rowsOut(size_t(limits.maxOutputs)) {
+  view.table_stride = (shape.maxContext + shape.blockTokens - 1) / shape.blockTokens;
+  table.resize(size_t(view.table_stride * shape.sequences));
+  view.blocks = shape.blocks;
+  view.token_ids = ids.data();
+  view.positions = positions.data();
+  view.token_seq = sequenceOf.data();
+  view.query_start = queryStart.data();
+  view.context_len = contexts.data();
+  view.block_table = table.data();
+  view.output_rows = rowsOut.data();
+}
+
+void StepBatch::fill(std::span<const StepInput> inputs, const Sequences &sequences) {
+  size_t row = 0, outputs = 0, index = 0;
+  for (const StepInput &input : inputs) {
+    int64_t position = sequences.length(input.sequence);
+    queryStart[index] = int32_t(row);
+    for (int32_t id : input.tokens) {
+      ids[row] = id;
+      positions[row] = int32_t(position++);
+      sequenceOf[row] = int32_t(index);
+      if (input.logits == Logits::All)
+        rowsOut[outputs++] = int32_t(row);
+      ++row;
+    }
+    if (input.logits == Logits::Last)
+      rowsOut[outputs++] = int32_t(row - 1);
+    contexts[index] = int32_t(position);
+    const std::vector<int32_t> &blocks = sequences.blocksOf(input.sequence);
+    auto begin = table.begin() + ptrdiff_t(index) * view.table_stride;
+    std::fill(std::copy(blocks.begin(), blocks.end(), begin), begin + view.table_stride, 0);
+    ++index;
+  }
+  queryStart[index] = int32_t(row);
+  view.tokens = int64_t(row);
+  view.sequences = int64_t(index);
+  view.outputs = int64_t(outputs);
+}
+
+} // namespace llmc::rt

@@ -1,0 +1,237 @@
+//===- ManifestTest.cpp - what the manifest reader takes and refuses ------===//
+
+#include "TinyArtifact.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+using nlohmann::json;
+namespace fs = std::filesystem;
+
+namespace llmc::rt::test {
+namespace {
+
+/// A manifest that needs no files.
+json standalone() {
+  json manifest = tinyManifest();
+  std::string hash(64, 'a');
+  manifest["files"] = {{{"path", "kernels.so"}, {"bytes", 1}, {"sha256", hash}},
+                       {{"path", "weights.bin"}, {"bytes", 704}, {"sha256", hash}}};
+  manifest["arenas"][0]["file"] = "weights.bin";
+  return manifest;
+}
+
+std::string refusal(const std::string &text) {
+  try {
+    parseManifest(text);
+  } catch (const InputError &error) {
+    return error.what();
+  }
+  return "(accepted)";
+}
+
+TEST(Manifest, ReadsEveryField) {
+  Manifest m = parseManifest(standalone().dump());
+  EXPECT_EQ(m.model.vocabSize, 16);
+  EXPECT_EQ(m.limits.maxOutputs, 16);
+  EXPECT_EQ(m.arenas[1].size.blocks, 384);
+  EXPECT_EQ(m.slices[1].liveFirst, 3);
+  EXPECT_EQ(m.weights[1].layers.count(), 3);
+  EXPECT_EQ(m.states[0].bytesPerBlock, 128);
+  EXPECT_EQ(m.variants[0].requires_[0], "no-such-feature");
+  const Entry &entry = m.entries.front();
+  ASSERT_EQ(entry.steps.size(), 4u);
+  EXPECT_EQ(entry.steps[2].kind, StepKind::Repeat);
+  EXPECT_EQ(entry.steps[2].steps[1].operands[0].index, 1);
+  EXPECT_EQ(entry.steps[3].items.factor, 4);
+  EXPECT_TRUE(m.hasWeights());
+}
+
+TEST(Manifest, SizesAndItems) {
+  Size size{1, 2, 3, 4, 5, 6};
+  EXPECT_EQ(size.evaluate({10, 20, 30, 40, 50}), 1 + 20 + 60 + 120 + 200 + 300);
+  size.blocks = int64_t(1) << 52;
+  EXPECT_FALSE(size.evaluate({1, 1, 1, int64_t(1) << 30, 1}));
+  Items items{3, Axis::Tokens, 8, 1};
+  EXPECT_EQ(items.evaluate({17, 0, 0, 0, 0}), 10);
+  EXPECT_EQ(items.evaluate({0, 0, 0, 0, 0}), 1);
+  LayerSet set{{{0, 2}, {5, 7}}};
+  EXPECT_EQ(set.count(), 4);
+  EXPECT_EQ(set.member(6), 3);
+  EXPECT_FALSE(set.member(3));
+}
+
+struct Mutation {
+  const char *label;
+  std::function<void(json &)> change;
+  const char *message;
+};
+
+json &step(json &m, int index) { return m["entries"][0]["steps"][size_t(index)]; }
+json &body(json &m, int index) { return step(m, 2)["repeat"]["steps"][size_t(index)]; }
+
+const Mutation mutations[] = {
+    {"format", [](json &m) { m["format"] = "other"; }, "format: is 'other'"},
+    {"major", [](json &m) { m["version"] = {2, 0}; }, "version: is 2.0, this llmc reads 1.0"},
+    {"minor", [](json &m) { m["version"] = {1, 7}; }, "version: is 1.7"},
+    {"versionPair", [](json &m) { m["version"] = 1; }, "version: is a number instead of a list"},
+    {"unknownTop", [](json &m) { m["extra"] = 1; }, "extra: is not a field"},
+    {"unknownDeep", [](json &m) { m["slices"][1]["colour"] = 1; }, "slices[1].colour: is not a"},
+    {"unknownInStep", [](json &m) { body(m, 1)["launch"]["fast"] = true; },
+     "entries[0].steps[2].repeat.steps[1].launch.fast"},
+    {"missing", [](json &m) { m["model"].erase("vocab_size"); }, "model.vocab_size: is missing"},
+    {"fraction", [](json &m) { m["limits"]["blocks"] = 1.5; }, "limits.blocks: is a number with"},
+    {"negative", [](json &m) { m["slices"][0]["offset"] = -64; }, "slices[0].offset: is -64"},
+    {"huge", [](json &m) { m["slices"][0]["offset"] = uint64_t(1) << 63; }, "more than 2^53"},
+    {"text", [](json &m) { m["model"]["name"] = 3; }, "model.name: is a number instead"},
+    {"vocab32", [](json &m) { m["model"]["vocab_size"] = int64_t(1) << 40; }, "32 bits"},
+    {"outputs", [](json &m) { m["limits"]["max_outputs"] = 17; }, "limits.max_outputs: is more"},
+    {"absolute", [](json &m) { m["files"][0]["path"] = "/etc/passwd"; }, "not a relative path"},
+    {"upwards", [](json &m) { m["files"][0]["path"] = "a/../../b"; }, "does not stay inside"},
+    {"emptyPart", [](json &m) { m["files"][0]["path"] = "a//b"; }, "does not stay inside"},
+    {"hash", [](json &m) { m["files"][0]["sha256"] = "AB"; }, "files[0].sha256"},
+    {"fileTwice", [](json &m) { m["files"][1]["path"] = "kernels.so"; }, "stands twice"},
+    {"noKernels", [](json &m) { m["files"][0]["path"] = "k.so"; }, "kernels: 'kernels.so' is not"},
+    {"fileSize", [](json &m) { m["files"][1]["bytes"] = 705; }, "arenas[0].size: is 704 bytes"},
+    {"fileUnlisted", [](json &m) { m["arenas"][0]["file"] = "w"; }, "'w' is not in the list"},
+    {"stateFile", [](json &m) { m["arenas"][1]["file"] = "w"; }, "only an arena of kind weights"},
+    {"arenaKind", [](json &m) { m["arenas"][1]["kind"] = "stack"; }, "arenas[1].kind: is 'stack'"},
+    {"arenaTwice", [](json &m) { m["arenas"][1]["name"] = "weights"; }, "stands twice"},
+    {"arenaHuge", [](json &m) { m["arenas"][1]["size"]["blocks"] = int64_t(1) << 53; },
+     "arenas[1].size: is more than 2^53"},
+    {"workspaceSmall", [](json &m) { m["kernels"][2]["scratch"] = 129; }, "needs 129"},
+    {"noWorkspace", [](json &m) { m["arenas"].erase(3); }, "no arena is a workspace"},
+    {"sliceArena", [](json &m) { m["slices"][0]["arena"] = "nowhere"; }, "no arena is called"},
+    {"sliceInState", [](json &m) { m["slices"][0]["arena"] = "state"; }, "holds state"},
+    {"sliceAlign", [](json &m) { m["slices"][1]["offset"] = 520; }, "not a multiple of 64"},
+    {"sliceEnd", [](json &m) { m["slices"][2]["offset"] = 2048; }, "reaches to byte 3072"},
+    {"overlap", [](json &m) { m["slices"][1]["offset"] = 448; }, "'y' overlaps 'x'"},
+    {"livePair", [](json &m) { m["slices"][1]["live"] = {5, 3}; }, "slices[1].live"},
+    {"liveEnd", [](json &m) { m["slices"][2]["live"] = {7, 9}; }, "goes to step 9, there are 8"},
+    {"deadUse", [](json &m) { m["slices"][1]["live"] = {3, 4}; }, "uses the slice 'y'"},
+    {"backEdge", [](json &m) { m["slices"][0]["live"] = {0, 5}; }, "slice 'x'"},
+    {"readFirst", [](json &m) { body(m, 1)["launch"]["operands"][2]["access"] = "read"; },
+     "before anything wrote it"},
+    {"weightArena", [](json &m) { m["weights"][0]["arena"] = "state"; }, "weights[0].arena"},
+    {"weightEnd", [](json &m) { m["weights"][1]["base"] = 576; }, "reach past the 704"},
+    {"weightOverflow", [](json &m) { m["weights"][1]["stride"] = int64_t(1) << 52; },
+     "reach past"},
+    {"weightStride", [](json &m) { m["weights"][1]["stride"] = 0; }, "weights[1].stride: is 0"},
+    {"weightSmall", [](json &m) { m["weights"][0]["bytes"] = 448; }, "takes 512"},
+    {"weightSource", [](json &m) { m["weights"][0]["sources"] = json::array(); },
+     "weights[0].sources: is empty"},
+    {"weightRows", [](json &m) { m["weights"][0]["sources"][0]["rows"] = 4; }, "give 4 rows"},
+    {"weightLayers", [](json &m) { m["weights"][1]["layers"] = {{0, 4}}; }, "goes to layer 3"},
+    {"layerOrder", [](json &m) { m["weights"][1]["layers"] = {{1, 3}, {0, 1}}; },
+     "weights[1].layers[1]"},
+    {"stateArena", [](json &m) { m["states"][0]["arena"] = "workspace"; }, "holds workspace"},
+    {"stateFit", [](json &m) { m["arenas"][1]["size"]["blocks"] = 383; }, "states[0]: does not fit"},
+    {"stateBlock", [](json &m) { m["states"][0]["heads"] = 2; }, "states[0].bytes_per_block"},
+    {"stateKind", [](json &m) { m["states"][0]["kind"] = "ring"; }, "states[0].kind: is 'ring'"},
+    {"noVariants", [](json &m) { m["variants"] = json::array(); }, "no kernel has a symbol"},
+    {"noSymbol", [](json &m) { m["kernels"][0]["symbol"] = ""; }, "kernels[0].symbol"},
+    {"kernelName", [](json &m) { step(m, 0)["launch"]["kernel"] = "nope"; }, "no kernel is called"},
+    {"operandTwo", [](json &m) { step(m, 0)["launch"]["operands"][0]["slice"] = "x"; },
+     "exactly one of"},
+    {"weightWrite", [](json &m) { step(m, 0)["launch"]["operands"][0]["access"] = "readwrite"; },
+     "weights are only read"},
+    {"layerOutside", [](json &m) { step(m, 0)["launch"]["operands"][0]["layer"] = 0; },
+     "only legal inside a repeat"},
+    {"layerMissing", [](json &m) { body(m, 1)["launch"]["operands"][0].erase("layer"); },
+     "is missing: 'scale' has layers"},
+    {"layerPast", [](json &m) { body(m, 1)["launch"]["operands"][0]["layer"] = 1; },
+     "iteration 2 uses 'scale' of layer 3"},
+    {"repeatPast", [](json &m) { step(m, 2)["repeat"]["count"] = 4; }, "goes past the 3 layers"},
+    {"repeatHuge", [](json &m) { step(m, 2)["repeat"]["count"] = int64_t(1) << 50; },
+     "goes past the 3 layers"},
+    {"repeatNested",
+     [](json &m) { body(m, 0) = {{"repeat", {{"from", 0}, {"count", 1}, {"period", 1}}}}; },
+     "repeats do not nest"},
+    {"stepKind", [](json &m) { step(m, 0) = json::object(); }, "a step is one of"},
+    {"observeLayer", [](json &m) { step(m, 1)["observe"]["name"] = "h.{i}"; },
+     "speaks of a layer"},
+    {"observeWide", [](json &m) { step(m, 1)["observe"]["width"] = 9; }, "do not fit in the 512"},
+    {"group", [](json &m) { m["ranks"]["groups"][0]["name"] = "b"; }, "no group of ranks"},
+    {"groupRank", [](json &m) { m["ranks"]["groups"][0]["ranks"] = {1}; }, "ranks.groups[0].ranks"},
+    {"count", [](json &m) { body(m, 2)["collective"]["count"]["tokens"] = 9; },
+     "is more than the slice 'y' holds"},
+    {"element", [](json &m) { body(m, 2)["collective"]["element"] = "f16"; }, "f32 elements only"},
+    {"rankFile", [](json &m) { m["ranks"]["count"] = 2; }, "rank_files"},
+    {"output", [](json &m) { m["entries"][0]["outputs"][0]["width"] = 17; }, "do not fit"},
+    {"outputDead", [](json &m) { m["entries"][0]["outputs"][0]["slice"] = "y"; }, "not live"},
+    {"noEntry", [](json &m) { m["entries"] = json::array(); }, "entries: is empty"},
+    {"tokenizer", [](json &m) { m["tokenizer"] = {{"file", "t.json"}}; }, "tokenizer.file"},
+    {"items", [](json &m) { step(m, 0)["launch"]["items"]["factor"] = int64_t(1) << 52; },
+     "items: is more than 2^53"},
+    {"tile", [](json &m) { step(m, 0)["launch"]["items"]["tile"] = 0; }, "tile: is 0, less than 1"},
+};
+
+class Refused : public testing::TestWithParam<Mutation> {};
+
+TEST_P(Refused, NamesTheField) {
+  json manifest = standalone();
+  GetParam().change(manifest);
+  EXPECT_THAT(refusal(manifest.dump()), testing::HasSubstr(GetParam().message));
+}
+
+INSTANTIATE_TEST_SUITE_P(Manifest, Refused, testing::ValuesIn(mutations),
+                         [](const auto &info) { return std::string(info.param.label); });
+
+TEST(Manifest, RefusesTextThatReadersMerge) {
+  EXPECT_THAT(refusal(R"({"format": "a", "format": "b"})"), testing::HasSubstr("stands twice"));
+  EXPECT_THAT(refusal("{"), testing::HasSubstr("not JSON"));
+  EXPECT_THAT(refusal("{} {}"), testing::HasSubstr("not JSON"));
+  EXPECT_THAT(refusal("[]"), testing::HasSubstr("instead of an object"));
+  EXPECT_THAT(refusal(std::string(100000, '[')), testing::HasSubstr("nested deeper"));
+}
+
+TEST(Manifest, TruncationIsNeverAccepted) {
+  std::string text = standalone().dump();
+  for (size_t length = 0; length < text.size(); length += 13)
+    EXPECT_NE(refusal(text.substr(0, length)), "(accepted)");
+}
+
+std::string folderRefusal(const fs::path &folder, bool hashes = false) {
+  try {
+    readManifest(folder, {hashes});
+  } catch (const InputError &error) {
+    return error.what();
+  }
+  return "(accepted)";
+}
+
+TEST(ArtifactFolder, ChecksFiles) {
+  TemporaryFolder folder;
+  const fs::path &dir = folder.path();
+  EXPECT_THAT(folderRefusal(dir), testing::HasSubstr("manifest.json: is missing"));
+  EXPECT_THAT(folderRefusal(dir / "none"), testing::HasSubstr("is not a folder"));
+  writeTiny(dir);
+  EXPECT_EQ(folderRefusal(dir, true), "(accepted)");
+
+  fs::resize_file(dir / "weights.bin", 703);
+  EXPECT_THAT(folderRefusal(dir), testing::HasSubstr("weights.bin: has 703 bytes"));
+  writeFile(dir / "weights.bin", std::string(704, 'x'));
+  EXPECT_EQ(folderRefusal(dir), "(accepted)");
+  EXPECT_THAT(folderRefusal(dir, true), testing::HasSubstr("weights.bin: SHA-256 is"));
+
+  fs::rename(dir / "weights.bin", dir / "elsewhere");
+  EXPECT_THAT(folderRefusal(dir), testing::HasSubstr("weights.bin: is missing"));
+  fs::create_symlink(dir / "elsewhere", dir / "weights.bin");
+  EXPECT_THAT(folderRefusal(dir), testing::HasSubstr("is a symbolic link"));
+  fs::remove(dir / "weights.bin");
+  fs::create_directory(dir / "weights.bin");
+  EXPECT_THAT(folderRefusal(dir), testing::HasSubstr("is not a plain file"));
+}
+
+TEST(ArtifactFolder, RefusesAFolderThatIsALink) {
+  TemporaryFolder folder, other;
+  writeTiny(folder.path(), 1, [](json &m) {
+    m["files"].push_back({{"path", "sub/f"}, {"bytes", 1}, {"sha256", std::string(64, '0')}});
+  });
+  writeFile(other.path() / "f", "x");
+  fs::create_directory_symlink(other.path(), folder.path() / "sub");
+  EXPECT_THAT(folderRefusal(folder.path()), testing::HasSubstr("is a symbolic link"));
+}
+
+} // namespace
+} // namespace llmc::rt::test

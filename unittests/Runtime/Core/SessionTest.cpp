@@ -1,0 +1,295 @@
+//===- SessionTest.cpp - steps of the tiny artifact -----------------------===//
+
+#include "TinyArtifact.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <thread>
+
+using nlohmann::json;
+
+namespace llmc::rt::test {
+namespace {
+
+std::vector<float> rowOf(const StepOutput &output, int64_t row) {
+  std::span<const float> values = output.row(row);
+  return {values.begin(), values.end()};
+}
+
+struct Deployment {
+  int ranks, threads;
+};
+
+class Sessions : public testing::TestWithParam<Deployment> {
+protected:
+  SessionOptions options() const {
+    SessionOptions options;
+    options.threads = GetParam().threads;
+    options.poison = options.permuteBlocks = true;
+    return options;
+  }
+  TemporaryFolder folder;
+};
+
+TEST_P(Sessions, WholePromptEqualsReference) {
+  Session session(openTiny(folder, GetParam().ranks), options());
+  EXPECT_EQ(session.threads(), GetParam().threads);
+  EXPECT_EQ(session.variant(), "plain");
+  std::vector<int32_t> tokens = tinyTokens(13);
+  auto want = tinyReference(tokens, GetParam().ranks);
+  StepInput input{session.addSequence(), tokens, Logits::All};
+  StepOutput output = session.step({&input, 1});
+  ASSERT_EQ(output.rows, 13);
+  for (int64_t row = 0; row < 13; ++row)
+    EXPECT_EQ(rowOf(output, row), want[size_t(row)]) << row;
+}
+
+TEST_P(Sessions, ChunksCompanyAndDecodeGiveTheSameBits) {
+  Session session(openTiny(folder, GetParam().ranks), options());
+  std::vector<int32_t> a = tinyTokens(30, 1), b = tinyTokens(25, 2);
+  auto wantA = tinyReference(a, GetParam().ranks), wantB = tinyReference(b, GetParam().ranks);
+  int32_t first = session.addSequence(), second = session.addSequence();
+  size_t doneA = 0, doneB = 0;
+  size_t sizes[] = {1, 5, 3, 1, 7};
+  for (size_t turn = 0; doneA < a.size() || doneB < b.size(); ++turn) {
+    size_t takeA = std::min(sizes[turn % 5], a.size() - doneA);
+    size_t takeB = std::min(sizes[(turn + 2) % 5], b.size() - doneB);
+    std::vector<StepInput> inputs;
+    if (takeB)
+      inputs.push_back({second, std::span(b).subspan(doneB, takeB), Logits::Last});
+    if (takeA)
+      inputs.push_back({first, std::span(a).subspan(doneA, takeA), Logits::All});
+    StepOutput output = session.step(inputs);
+    int64_t row = 0;
+    doneB += takeB;
+    if (takeB) {
+      EXPECT_EQ(rowOf(output, row++), wantB[doneB - 1]);
+    }
+    for (size_t i = 0; i < takeA; ++i)
+      EXPECT_EQ(rowOf(output, row++), wantA[doneA + i]);
+    doneA += takeA;
+    EXPECT_EQ(output.rows, row);
+  }
+}
+
+TEST_P(Sessions, ObservationsShowEveryLayerAndChangeNothing) {
+  Session session(openTiny(folder, GetParam().ranks), options());
+  std::vector<int32_t> tokens = tinyTokens(6);
+  std::vector<std::string> names;
+  session.observe([&](const Observation &seen) {
+    names.push_back(seen.name);
+    EXPECT_EQ(seen.rows, 6);
+    EXPECT_EQ(seen.width, hidden);
+    EXPECT_EQ(seen.layer, int64_t(names.size()) - 2);
+    EXPECT_EQ(seen.batch.tokens, 6);
+    EXPECT_FALSE(std::isnan(seen.data[6 * hidden - 1]));
+  });
+  StepInput input{session.addSequence(), tokens, Logits::Last};
+  StepOutput output = session.step({&input, 1});
+  EXPECT_EQ(rowOf(output, 0), tinyReference(tokens, GetParam().ranks).back());
+  EXPECT_THAT(names, testing::ElementsAre("hidden.0", "hidden.1", "hidden.2", "hidden.3"));
+}
+
+TEST_P(Sessions, ManySteps) {
+  Session session(openTiny(folder, GetParam().ranks), options());
+  std::vector<int32_t> tokens = tinyTokens(16);
+  auto want = tinyReference(tokens, GetParam().ranks);
+  for (int round = 0; round < 30; ++round) {
+    int32_t sequence = session.addSequence();
+    for (size_t i = 0; i < tokens.size(); ++i) {
+      StepInput input{sequence, std::span(tokens).subspan(i, 1), Logits::Last};
+      StepOutput output = session.step({&input, 1});
+      ASSERT_EQ(rowOf(output, 0), want[i]);
+    }
+    session.removeSequence(sequence);
+  }
+  EXPECT_EQ(session.freeBlocks(), session.blocks());
+}
+
+INSTANTIATE_TEST_SUITE_P(Runtime, Sessions,
+                         testing::Values(Deployment{1, 1}, Deployment{1, 2}, Deployment{1, 3},
+                                         Deployment{1, 8}, Deployment{2, 1}, Deployment{2, 2}),
+                         [](const auto &info) {
+                           return "ranks" + std::to_string(info.param.ranks) + "threads" +
+                                  std::to_string(info.param.threads);
+                         });
+
+TEST(Session, MemoryIsThePlan) {
+  TemporaryFolder folder;
+  SessionOptions options;
+  options.threads = 2;
+  options.blocks = 10;
+  Session session(openTiny(folder), options);
+  std::vector<ArenaMemory> memory = session.memory();
+  ASSERT_EQ(memory.size(), 4u);
+  EXPECT_EQ(memory[1].planned, 3840);
+  EXPECT_EQ(memory[3].planned, 256);
+  for (const ArenaMemory &arena : memory)
+    EXPECT_EQ(arena.planned, arena.allocated);
+  EXPECT_EQ(totalMemory(memory).allocated, 704 + 3840 + 256 + 16 * 64 + 16 * 64 + 256);
+  EXPECT_EQ(session.maxContext(), 40);
+}
+
+template <typename Exception, typename Body>
+std::string messageOf(Body body) {
+  try {
+    body();
+  } catch (const Exception &error) {
+    return error.what();
+  }
+  return "(nothing thrown)";
+}
+
+TEST(Session, LimitsAreNamedWithARemedy) {
+  TemporaryFolder folder;
+  auto artifact = openTiny(folder);
+  SessionOptions options;
+  options.threads = 1;
+  options.maxContext = 49;
+  EXPECT_THAT(messageOf<UsageError>([&] { Session(artifact, options); }),
+              testing::HasSubstr("limits.max_context"));
+  options.maxContext = 12;
+  options.maxSequences = 2;
+  options.blocks = 4;
+  Session session(artifact, options);
+  std::vector<int32_t> tokens = tinyTokens(12);
+  int32_t a = session.addSequence(), b = session.addSequence();
+  EXPECT_THAT(messageOf<UsageError>([&] { session.addSequence(); }),
+              testing::HasSubstr("all 2 sequences"));
+  StepInput input{a, tokens, Logits::None};
+  EXPECT_EQ(session.step({&input, 1}).rows, 0);
+  input.tokens = std::span(tokens).first(1);
+  EXPECT_THAT(messageOf<InputError>([&] { session.step({&input, 1}); }),
+              testing::HasSubstr("--context"));
+  // One block is left: the failed step takes nothing.
+  StepInput both{b, std::span(tokens).first(5), Logits::Last};
+  EXPECT_THAT(messageOf<InputError>([&] { session.step({&both, 1}); }),
+              testing::HasSubstr("2 more blocks"));
+  EXPECT_EQ(session.freeBlocks(), 1);
+  session.truncate(a, 7);
+  EXPECT_EQ(session.freeBlocks(), 2);
+  EXPECT_EQ(rowOf(session.step({&both, 1}), 0),
+            tinyReference({tokens.begin(), tokens.begin() + 5}).back());
+  std::vector<int32_t> bad = {3, 16};
+  StepInput outside{a, bad, Logits::Last};
+  EXPECT_THAT(messageOf<InputError>([&] { session.step({&outside, 1}); }),
+              testing::HasSubstr("token id 16"));
+  std::vector<int32_t> many = tinyTokens(17);
+  StepInput wide{a, many, Logits::Last};
+  EXPECT_THAT(messageOf<UsageError>([&] { session.step({&wide, 1}); }),
+              testing::HasSubstr("the limit is 16"));
+  EXPECT_THAT(messageOf<UsageError>([&] { session.length(7); }), testing::HasSubstr("sequence 7"));
+}
+
+TEST(Session, CancelledStepLeavesTheSequence) {
+  TemporaryFolder folder;
+  for (int ranks : {1, 2}) {
+    SessionOptions options;
+    options.threads = 2;
+    Session session(openTiny(folder, ranks), options);
+    std::vector<int32_t> tokens = tinyTokens(9);
+    StepInput input{session.addSequence(), tokens, Logits::Last};
+    session.cancel();
+    EXPECT_THROW(session.step({&input, 1}), CancelledError);
+    EXPECT_EQ(session.length(input.sequence), 0);
+    EXPECT_EQ(session.freeBlocks(), session.blocks());
+    EXPECT_EQ(rowOf(session.step({&input, 1}), 0), tinyReference(tokens, ranks).back());
+  }
+}
+
+TEST(Session, CancelInTheMiddleOfAStep) {
+  TemporaryFolder folder;
+  for (int threads : {1, 3}) {
+    SessionOptions options;
+    options.threads = threads;
+    Session session(openTiny(folder), options);
+    std::vector<int32_t> tokens = tinyTokens(9);
+    StepInput input{session.addSequence(), tokens, Logits::Last};
+    int seen = 0;
+    session.observe([&](const Observation &) {
+      if (++seen == 2)
+        session.cancel();
+    });
+    EXPECT_THROW(session.step({&input, 1}), CancelledError);
+    EXPECT_EQ(seen, 2);
+    session.observe({});
+    EXPECT_EQ(rowOf(session.step({&input, 1}), 0), tinyReference(tokens).back());
+  }
+}
+
+TEST(Session, CancelFromAnotherThread) {
+  TemporaryFolder folder;
+  SessionOptions options;
+  options.threads = 3;
+  Session session(openTiny(folder), options);
+  std::vector<int32_t> tokens = tinyTokens(9);
+  auto want = tinyReference(tokens).back();
+  std::atomic<bool> done{false};
+  std::thread other([&] {
+    while (!done) {
+      session.cancel();
+      std::this_thread::yield();
+    }
+  });
+  StepInput input{session.addSequence(), tokens, Logits::Last};
+  for (int i = 0; i < 300; ++i) {
+    try {
+      StepOutput output = session.step({&input, 1});
+      EXPECT_EQ(rowOf(output, 0), want);
+      session.truncate(input.sequence, 0);
+    } catch (const CancelledError &) {
+    }
+  }
+  done = true;
+  other.join();
+}
+
+TEST(Session, WhatAnObserverThrowsComesOut) {
+  TemporaryFolder folder;
+  Session session(openTiny(folder), {.threads = 2});
+  std::vector<int32_t> tokens = tinyTokens(3);
+  StepInput input{session.addSequence(), tokens, Logits::Last};
+  session.observe([](const Observation &) { throw InputError("seen enough"); });
+  EXPECT_EQ(messageOf<InputError>([&] { session.step({&input, 1}); }), "seen enough");
+  EXPECT_EQ(session.length(input.sequence), 0);
+}
+
+TEST(Session, ProfileCountsEveryLaunch) {
+  TemporaryFolder folder;
+  Session session(openTiny(folder), {.threads = 2});
+  std::vector<int32_t> tokens = tinyTokens(3);
+  session.profile(true);
+  for (int i = 0; i < 4; ++i) {
+    StepInput input{session.addSequence(), tokens, Logits::Last};
+    session.step({&input, 1});
+    session.removeSequence(input.sequence);
+  }
+  int64_t total = 0;
+  for (const LaunchTime &time : session.profiled()) {
+    total += time.calls;
+    EXPECT_GE(time.nanoseconds, 0);
+  }
+  EXPECT_EQ(total, 4 * (2 + 3 * 4));
+}
+
+TEST(Session, RefusesWhatCannotRun) {
+  TemporaryFolder folder;
+  writeTiny(folder.path(), 1, [](json &m) { m["variants"].erase(1); });
+  EXPECT_THAT(messageOf<InputError>([&] { Session(Artifact::open(folder.path())); }),
+              testing::HasSubstr("'dream' needs no-such-feature"));
+  writeTiny(folder.path(), 1, [](json &m) { m["kernels"][0]["symbol"] = "tiny_missing"; });
+  EXPECT_THAT(messageOf<InputError>([&] { Session(Artifact::open(folder.path())); }),
+              testing::HasSubstr("tiny_missing (kernel 'embed')"));
+  writeTiny(folder.path(), 1, [](json &m) { m["target"]["device"] = "abacus-9"; });
+  EXPECT_THAT(messageOf<InputError>([&] { Session(Artifact::open(folder.path())); }),
+              testing::HasSubstr("devices here: cpu"));
+  writeTiny(folder.path(), 1, [](json &m) { m["arenas"][0].erase("file"); });
+  EXPECT_THAT(messageOf<InputError>([&] { Session(Artifact::open(folder.path())); }),
+              testing::HasSubstr("--weights=none"));
+  writeTiny(folder.path(), 1, [](json &m) { m["entries"][0]["outputs"][0]["name"] = "x"; });
+  EXPECT_THAT(messageOf<InputError>([&] { Session(Artifact::open(folder.path())); }),
+              testing::HasSubstr("no output 'logits'"));
+}
+
+} // namespace
+} // namespace llmc::rt::test

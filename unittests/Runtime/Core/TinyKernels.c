@@ -1,0 +1,80 @@
+/* Kernels of the hand-written artifact of the runtime's tests: a "model" whose
+   layers mix all earlier positions through the paged state. */
+#include "llmc/Runtime/KernelABI.h"
+
+#include <stddef.h>
+
+enum { vocab = 16, hidden = 8, block = 4, headItems = 4 };
+
+#define EXPORT __attribute__((visibility("default")))
+
+static float *state_at(const llmc_batch *b, float *pool, int64_t sequence, int64_t position) {
+  int64_t slot = b->block_table[sequence * b->table_stride + position / block];
+  return pool + slot * hidden * block + position % block;
+}
+
+/* batch, table [vocab][hidden], x [T][hidden] */
+EXPORT void tiny_embed(void *const *args, int64_t begin, int64_t end, void *scratch) {
+  const llmc_batch *b = args[0];
+  const float *table = args[1];
+  float *x = args[2];
+  for (int64_t t = begin; t < end; ++t)
+    for (int i = 0; i < hidden; ++i)
+      x[t * hidden + i] = table[b->token_ids[t] * hidden + i];
+}
+
+/* batch, x, state: keys [hidden][block] */
+EXPORT void tiny_append(void *const *args, int64_t begin, int64_t end, void *scratch) {
+  const llmc_batch *b = args[0];
+  const float *x = args[1];
+  for (int64_t t = begin; t < end; ++t) {
+    float *slot = state_at(b, args[2], b->token_seq[t], b->positions[t]);
+    for (int i = 0; i < hidden; ++i)
+      slot[i * block] = x[t * hidden + i];
+  }
+}
+
+/* batch, scale [hidden], state, y; needs scratch of hidden floats */
+EXPORT void tiny_mix(void *const *args, int64_t begin, int64_t end, void *scratch) {
+  const llmc_batch *b = args[0];
+  const float *scale = args[1];
+  float *y = args[3], *sum = scratch;
+  for (int64_t t = begin; t < end; ++t) {
+    for (int i = 0; i < hidden; ++i)
+      sum[i] = 0;
+    for (int64_t p = 0; p <= b->positions[t]; ++p) {
+      const float *slot = state_at(b, args[2], b->token_seq[t], p);
+      for (int i = 0; i < hidden; ++i)
+        sum[i] += slot[i * block] * scale[i] / (float)(1 + b->positions[t] - p);
+    }
+    for (int i = 0; i < hidden; ++i)
+      y[t * hidden + i] = sum[i];
+  }
+}
+
+/* batch, y, x: one item for the whole step, so that a lone worker takes part */
+EXPORT void tiny_add(void *const *args, int64_t begin, int64_t end, void *scratch) {
+  const llmc_batch *b = args[0];
+  const float *y = args[1];
+  float *x = args[2];
+  for (int64_t item = begin; item < end; ++item)
+    for (int64_t i = 0; i < b->tokens * hidden; ++i)
+      x[i] = x[i] * 0.5f + y[i];
+}
+
+/* batch, table, x, logits [R][vocab]; headItems items for every output row */
+EXPORT void tiny_head(void *const *args, int64_t begin, int64_t end, void *scratch) {
+  const llmc_batch *b = args[0];
+  const float *table = args[1], *x = args[2];
+  float *logits = args[3];
+  for (int64_t item = begin; item < end; ++item) {
+    int64_t r = item / headItems, part = item % headItems;
+    const float *row = x + (int64_t)b->output_rows[r] * hidden;
+    for (int64_t v = part * vocab / headItems; v < (part + 1) * vocab / headItems; ++v) {
+      float sum = 0;
+      for (int i = 0; i < hidden; ++i)
+        sum += row[i] * table[v * hidden + i];
+      logits[r * vocab + v] = sum;
+    }
+  }
+}
