@@ -4,6 +4,7 @@
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "llvm/ADT/Sequence.h"
 
 using namespace mlir;
 
@@ -87,12 +88,16 @@ Value KernelBuilder::splatBits(uint32_t bits, int64_t lanes) {
 Value KernelBuilder::zeros(Type type) {
   return constant(b, location, type, b.getZeroAttr(getElementTypeOrSelf(type)));
 }
-Value KernelBuilder::iota(int64_t lanes) {
-  SmallVector<int32_t> values;
-  for (int64_t i = 0; i < lanes; ++i)
-    values.push_back(int32_t(i));
-  return arith::ConstantOp::create(b, location,
-                                   DenseElementsAttr::get(vecI(lanes), ArrayRef(values)));
+Value KernelBuilder::lanes(ArrayRef<float> values) {
+  return arith::ConstantOp::create(
+      b, location, DenseElementsAttr::get(vecF(int64_t(values.size())), values));
+}
+Value KernelBuilder::lanes(ArrayRef<int32_t> values) {
+  return arith::ConstantOp::create(
+      b, location, DenseElementsAttr::get(vecI(int64_t(values.size())), values));
+}
+Value KernelBuilder::iota(int64_t count) {
+  return lanes(llvm::to_vector(llvm::seq<int32_t>(0, int32_t(count))));
 }
 Value KernelBuilder::same(Value x, int64_t value) {
   Type element = getElementTypeOrSelf(x.getType());
@@ -133,6 +138,9 @@ Value KernelBuilder::shl(Value x, int64_t bits) {
 }
 Value KernelBuilder::shr(Value x, int64_t bits) {
   return bits ? arith::ShRUIOp::create(b, location, x, same(x, bits)) : x;
+}
+Value KernelBuilder::shrLanes(Value x, Value bits) {
+  return arith::ShRUIOp::create(b, location, x, bits);
 }
 Value KernelBuilder::toI64(Value x) { return arith::ExtSIOp::create(b, location, i64(), x); }
 Value KernelBuilder::toI32(Value x) { return arith::TruncIOp::create(b, location, i32(), x); }

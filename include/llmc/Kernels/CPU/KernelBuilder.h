@@ -79,6 +79,9 @@ public:
   /// The f32 value with these bits in every lane.
   Value splatBits(uint32_t bits, int64_t lanes = 16);
   Value zeros(mlir::Type type);
+  /// One value for each lane.
+  Value lanes(llvm::ArrayRef<float> values);
+  Value lanes(llvm::ArrayRef<int32_t> values);
   /// 0, 1, ..., lanes - 1 as i32.
   Value iota(int64_t lanes = 16);
 
@@ -104,6 +107,8 @@ public:
   Value xori(Value x, Value y);
   Value shl(Value x, int64_t bits);
   Value shr(Value x, int64_t bits);
+  /// Every lane by its own number of bits.
+  Value shrLanes(Value x, Value bits);
   Value toI64(Value x); ///< Sign extension from i32.
   Value toI32(Value x); ///< Truncation from i64.
 

@@ -31,8 +31,9 @@ namespace llmc::kernels {
 enum class RowCount : uint8_t { Tokens, Outputs };
 
 /// Operands, in this order: x, weights, bias (if any), residual (if any), out.
-/// x and out are f32 rows, bias f32 [rows] in packed order. The residual has the
-/// rows of out and may be the same address; x may not overlap out.
+/// x and out are f32 rows, bias f32 [rows padded to 16] in packed order. The residual has the
+/// rows of out; with `inPlace` out is the residual and the residual is no operand of
+/// its own (a plan names memory that is written once). x may not overlap out.
 struct LinearSpec {
   Storage storage = Storage::F32;
   /// Packed features that count (gated: gate and up, each padded to 16) and depth.
@@ -42,6 +43,8 @@ struct LinearSpec {
   int64_t tile = 2;
   bool bias = false;
   bool residual = false;
+  /// With a residual: y = out + v, written over it.
+  bool inPlace = false;
   bool gated = false;
   std::optional<Activation> activation;
   /// Features written to each row of out; 0: all of them.

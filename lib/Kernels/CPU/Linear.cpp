@@ -1,0 +1,182 @@
+//===- Linear.cpp - items, paths and ends of matrix products --------------===//
+#include "LinearEmitter.h"
+
+using namespace mlir;
+
+namespace llmc::kernels {
+
+//===----------------------------------------------------------------------===//
+// The spec
+//===----------------------------------------------------------------------===//
+
+int64_t linearTile(int64_t rows, bool gated) {
+  // Measured: 4 panels give 20% more than 2 to one thread, and cost more in
+  // balance than that where threads share fewer than eight items.
+  if (rows >= 512)
+    return 4;
+  return rows > panelFeatures || gated ? 2 : 1;
+}
+
+std::string checkLinear(const LinearSpec &spec) {
+  StorageInfo info = storageInfo(spec.storage);
+  if (spec.rows <= 0 || spec.cols <= 0)
+    return "a product needs rows and columns";
+  if (spec.cols % info.group)
+    return "depth " + std::to_string(spec.cols) + " of " + std::string(info.name) +
+           " weights is not a multiple of " + std::to_string(info.group);
+  if (spec.tile != 1 && spec.tile != 2 && spec.tile != 4)
+    return "an item has 1, 2 or 4 panels, not " + std::to_string(spec.tile);
+  if (spec.gated && (spec.tile == 1 || spec.rows % (2 * panelFeatures)))
+    return "a gated product needs whole runs of gate and up features in one item";
+  if (spec.gated && !spec.activation)
+    return "a gated product needs an activation";
+  if (spec.width() > (spec.gated ? spec.rows / 2 : spec.rows))
+    return "the output is wider than the features of the weight";
+  if (spec.inputDistance() < spec.cols || spec.outputDistance() < spec.width())
+    return "rows would overlap";
+  // Constant offsets inside a tile must fit an instruction.
+  if (spec.inputDistance() * 4 * LinearEmitter::mostTileTokens > INT32_MAX)
+    return "rows of " + std::to_string(spec.inputDistance()) + " elements are too long";
+  return "";
+}
+
+std::string linearKernelName(const LinearSpec &spec) {
+  std::string name = "linear_" + std::string(storageInfo(spec.storage).name) + "_n" +
+                     std::to_string(spec.rows) + "_k" + std::to_string(spec.cols) + "_r" +
+                     std::to_string(spec.tile);
+  if (spec.bias)
+    name += "_bias";
+  if (spec.activation)
+    name += "_" + activationName(*spec.activation).str();
+  if (spec.gated)
+    name += "_gated";
+  if (spec.residual)
+    name += "_residual";
+  if (spec.width() != (spec.gated ? spec.rows / 2 : spec.rows))
+    name += "_w" + std::to_string(spec.width());
+  if (spec.inputDistance() != spec.cols)
+    name += "_xs" + std::to_string(spec.inputDistance());
+  if (spec.outputDistance() != spec.width())
+    name += "_ys" + std::to_string(spec.outputDistance());
+  if (spec.count == RowCount::Outputs)
+    name += "_outputs";
+  return name;
+}
+
+int64_t LinearEmitter::bufferBytes(const LinearSpec &spec) {
+  return std::max(mostTileTokens * widePanels(spec), skinnyTokens * spec.tile) * 64;
+}
+
+int64_t LinearEmitter::decodedBytes(const LinearSpec &spec) {
+  return spec.storage == Storage::F32 ? 0 : spec.cols * widePanels(spec) * 64;
+}
+
+int64_t linearKernelScratch(const LinearSpec &spec) {
+  return LinearEmitter::bufferBytes(spec) + LinearEmitter::decodedBytes(spec);
+}
+
+int64_t linearKernelFactor(const LinearSpec &spec) { return panelItems(spec.rows, spec.tile); }
+
+int64_t linearKernelItems(const LinearSpec &spec, const llmc_batch &batch) {
+  int64_t rows = spec.count == RowCount::Outputs ? batch.outputs : batch.tokens;
+  return linearKernelFactor(spec) * ((rows + linearTokenBlock - 1) / linearTokenBlock);
+}
+
+//===----------------------------------------------------------------------===//
+// The kernel
+//===----------------------------------------------------------------------===//
+
+LinearEmitter::LinearEmitter(KernelBuilder &k, const LinearSpec &spec)
+    : k(k), spec(spec), info(storageInfo(spec.storage)),
+      panels((spec.rows + panelFeatures - 1) / panelFeatures) {
+  unsigned next = 0;
+  x = k.operand(next++);
+  weights = k.operand(next++);
+  if (spec.bias)
+    bias = k.operand(next++);
+  if (spec.residual)
+    residual = k.operand(next++);
+  out = k.operand(next++);
+  buffer = k.scratch();
+  decoded = k.at(k.scratch(), bufferBytes(spec));
+}
+
+void LinearEmitter::run() {
+  Value rows = k.batch(spec.count == RowCount::Outputs ? BatchField::Outputs : BatchField::Tokens);
+  Value blocks = k.ceilDiv(rows, linearTokenBlock);
+  // A range of items holds the blocks of a panel one after another: take them at once.
+  k.whileLoop(
+      {k.begin()}, [&](ValueRange next) { return k.lt(next[0], k.end()); },
+      [&](ValueRange next) -> Values {
+        Value panel = k.div(next[0], blocks);
+        Value block = k.rem(next[0], blocks);
+        Value count = k.min(k.sub(blocks, block), k.sub(k.end(), next[0]));
+        Value first = k.mul(block, linearTokenBlock);
+        Value last = k.min(rows, k.mul(k.add(block, count), linearTokenBlock));
+        item(panel, first, k.sub(last, first));
+        return {k.add(next[0], count)};
+      });
+}
+
+void LinearEmitter::item(Value item, Value first, Value tokens) {
+  Value base = k.at(weights, k.mul(item, itemBytes(spec.storage, spec.cols, spec.tile)));
+  // Paths differ in speed only: each sum is the same chain in all of them.
+  k.ifElse(
+      k.lt(k.c(skinnyTokens), tokens), [&] { wide(base, item, first, tokens); },
+      [&] {
+        for (int64_t n = 1; n <= skinnyTokens; ++n)
+          k.ifThen(k.eq(tokens, n), [&] { skinny(n, base, item, first); });
+      });
+}
+
+void LinearEmitter::finish(Value tokens, int64_t count, Value firstRow, Value firstPanel) {
+  int64_t width = spec.width();
+  int64_t step = spec.gated ? 2 : 1;
+  // Panels past the last one that is written have no place in the output.
+  int64_t written = (width + panelFeatures - 1) / panelFeatures * step;
+  Value present = k.min(k.sub(k.c(written), firstPanel), count);
+  k.loop(k.c(0), tokens, 1, [&](Value t) {
+    Value sums = k.at(buffer, k.mul(t, count * 64));
+    Value row = k.add(firstRow, t);
+    k.loop(k.c(0), present, step, [&](Value p) {
+      Value panel = k.add(firstPanel, p);
+      auto sum = [&](int64_t i) {
+        Value value = k.load(k.vecF(), k.at(sums, k.mul(k.add(p, i), 64)), 64);
+        if (spec.bias)
+          value = k.addf(value, k.load(k.vecF(), k.at(bias, k.mul(k.add(panel, i), 64)), 64));
+        return value;
+      };
+      Value value = sum(0);
+      if (spec.activation)
+        value = emitActivation(k, *spec.activation, value);
+      if (spec.gated)
+        value = k.mulf(value, sum(1));
+      Value feature = k.mul(k.div(panel, step), panelFeatures);
+      Value mask;
+      if (width % panelFeatures)
+        mask = k.laneMask(k.sub(k.c(width), feature));
+      auto place = [&](Value base) {
+        return k.at(base, k.mul(k.add(k.mul(row, spec.outputDistance()), feature), 4));
+      };
+      if (spec.residual) {
+        Value address = place(residual);
+        Value old = mask ? k.maskedLoad(k.vecF(), address, mask, 4)
+                         : k.load(k.vecF(), address, 4);
+        value = k.addf(old, value);
+      }
+      if (mask)
+        k.maskedStore(value, place(out), mask, 4);
+      else
+        k.store(value, place(out), 4);
+    });
+  });
+}
+
+void buildLinearKernel(ModuleOp module, const LinearSpec &spec, const CPUVariant &variant) {
+  assert(checkLinear(spec).empty() && "check the spec first");
+  KernelBuilder k(module, linearKernelName(spec), variant);
+  LinearEmitter(k, spec).run();
+  k.finish();
+}
+
+} // namespace llmc::kernels

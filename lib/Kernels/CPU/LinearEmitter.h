@@ -1,0 +1,86 @@
+//===- LinearEmitter.h - the parts of a product kernel ----------*- C++ -*-===//
+//
+// One LinearEmitter writes the body of one kernel of one variant:
+//
+//   Linear.cpp         items, the choice of a path, the end of a product
+//   LinearSkinny.cpp   one to four tokens, straight from the packed stream
+//   LinearWide.cpp     more tokens: two panels to scratch, then register tiles
+//
+//===----------------------------------------------------------------------===//
+#ifndef LLMC_LIB_KERNELS_CPU_LINEAREMITTER_H
+#define LLMC_LIB_KERNELS_CPU_LINEAREMITTER_H
+
+#include "llmc/Kernels/CPU/LinearKernels.h"
+
+namespace llmc::kernels {
+
+/// The weights of one panel for one group of k, decoded in ascending order.
+class PanelRecord {
+public:
+  PanelRecord(KernelBuilder &k, Storage storage, mlir::Value address);
+  /// The weight values for k = `index` of the group: 16 x f32.
+  mlir::Value weights(int64_t index);
+
+private:
+  mlir::Value nibbles(int64_t index);
+  mlir::Value bytes(int64_t index);
+
+  KernelBuilder &k;
+  Storage storage;
+  StorageInfo info;
+  mlir::Value address, scale, minimum, word;
+};
+
+/// Groups that one iteration over k takes: 32 values of a quantised format, 8 of others.
+int64_t groupsPerStep(Storage storage);
+/// Most tokens of the skinny path.
+inline constexpr int64_t skinnyTokens = 4;
+
+class LinearEmitter {
+public:
+  LinearEmitter(KernelBuilder &k, const LinearSpec &spec);
+  void run();
+
+  /// Tokens of the widest register tile of any variant.
+  static constexpr int64_t mostTileTokens = 12;
+  /// Bytes of the tile buffer at the start of the scratch, for mostTileTokens rows.
+  static int64_t bufferBytes(const LinearSpec &spec);
+  /// Panels that the wide path takes together.
+  static int64_t widePanels(const LinearSpec &spec) { return spec.tile == 1 ? 1 : 2; }
+  /// Bytes of the panels that the wide path decodes to scratch.
+  static int64_t decodedBytes(const LinearSpec &spec);
+
+private:
+  using Value = mlir::Value;
+  using Values = KernelBuilder::Values;
+
+  /// One item for `tokens` rows from row `first`.
+  void item(Value item, Value first, Value tokens);
+  /// Exactly `tokens` rows, decoding as it goes.
+  void skinny(int64_t tokens, Value weights, Value item, Value first);
+  /// `panels` panels at `weights`; the sums of panel p of token t are value t * panels + p.
+  Values skinnyPanels(int64_t tokens, int64_t panels, Value weights, Value x);
+  /// Any number of rows.
+  void wide(Value weights, Value item, Value first, Value tokens);
+  /// Writes the values of widePanels panels as [k][16 * panels] f32 to scratch.
+  void decode(Value weights);
+  /// One register tile of all the panels that the wide path takes.
+  void tile(int64_t tokens, Value weights, Value x);
+  /// The end of a product: `tokens` rows of `panels` panels from the tile buffer.
+  void finish(Value tokens, int64_t panels, Value firstRow, Value firstPanel);
+
+  int64_t tileTokens() const;
+  Value rowOf(Value pointer, Value row, int64_t distance) {
+    return k.at(pointer, k.mul(row, distance * 4));
+  }
+
+  KernelBuilder &k;
+  const LinearSpec &spec;
+  StorageInfo info;
+  int64_t panels; ///< Panels that hold features.
+  Value x, weights, bias, residual, out, buffer, decoded;
+};
+
+} // namespace llmc::kernels
+
+#endif // LLMC_LIB_KERNELS_CPU_LINEAREMITTER_H
