@@ -111,9 +111,10 @@ struct Slice {
 };
 
 struct WeightSource {
-  std::string tensor, name; ///< both empty for rows of zeros
+  std::string tensor, name; ///< both empty for zeros and constants
   int64_t rows = 0;
   bool zeros = false;
+  std::vector<float> values; ///< constants, one a row; else empty
 };
 
 struct Weight {

@@ -175,8 +175,22 @@ Attribute SourceAttr::parse(AsmParser &parser, Type) {
   int64_t rows = 0;
   if (parser.parseLess())
     return {};
-  if (failed(parser.parseOptionalKeyword("zeros")) && parser.parseString(&tensor))
+  DenseF32ArrayAttr values;
+  if (succeeded(parser.parseOptionalKeyword("values"))) {
+    SmallVector<float> numbers;
+    auto number = [&]() {
+      double value;
+      if (parser.parseFloat(value))
+        return failure();
+      numbers.push_back(float(value));
+      return success();
+    };
+    if (parser.parseCommaSeparatedList(AsmParser::Delimiter::Square, number))
+      return {};
+    values = parser.getBuilder().getDenseF32ArrayAttr(numbers);
+  } else if (failed(parser.parseOptionalKeyword("zeros")) && parser.parseString(&tensor)) {
     return {};
+  }
   if (parser.parseComma() || parser.parseKeyword("rows") || parser.parseEqual() ||
       parser.parseInteger(rows))
     return {};
@@ -188,16 +202,22 @@ Attribute SourceAttr::parse(AsmParser &parser, Type) {
   }
   if (parser.parseGreater())
     return {};
-  return parser.getChecked<SourceAttr>(loc, parser.getContext(), StringRef(tensor), rows,
-                                       nameAttr);
+  return parser.getChecked<SourceAttr>(loc, parser.getContext(), StringRef(tensor), rows, nameAttr,
+                                       values);
 }
 
 void SourceAttr::print(AsmPrinter &printer) const {
   printer << '<';
-  if (isZeros())
+  if (DenseF32ArrayAttr values = getValues()) {
+    printer << "values [";
+    llvm::interleaveComma(values.asArrayRef(), printer,
+                          [&](float value) { printer.printFloat(llvm::APFloat(value)); });
+    printer << ']';
+  } else if (isZeros()) {
     printer << "zeros";
-  else
+  } else {
     printer.printString(getTensor());
+  }
   printer << ", rows = " << getRows();
   if (getName()) {
     printer << ", name = ";
@@ -207,7 +227,9 @@ void SourceAttr::print(AsmPrinter &printer) const {
 }
 
 LogicalResult SourceAttr::verify(function_ref<InFlightDiagnostic()> emitError, StringRef tensor,
-                                 int64_t rows, StringAttr) {
+                                 int64_t rows, StringAttr, DenseF32ArrayAttr values) {
+  if (values && values.size() != rows) // source_c2
+    return emitError() << "source gives " << values.size() << " values for " << rows << " rows";
   if (rows <= 0) // source_c1
     return emitError() << "source '" << (tensor.empty() ? StringRef("zeros") : tensor)
                        << "' gives " << rows << " rows, it has to give at least one";

@@ -31,7 +31,8 @@ FailureOr<int64_t> RowsAttr::getPackedBytes(Storage storage, int64_t rows, int64
   if (!element)
     return emitError() << "layout rows holds f32, f16 or bf16, storage is "
                        << stringifyStorage(storage);
-  return saturatingMul(saturatingMul(rows, cols), element);
+  // Widened to f32 when packed.
+  return saturatingMul(saturatingMul(rows, cols), 4);
 }
 
 /// One record of a panel: sixteen rows and `depth` columns.

@@ -138,14 +138,21 @@ def Plan_SourceAttr : Plan_Attr<"Source", "source"> {
   let description = [{
     `#plan.source<"model.layers.{i}.mlp.up_proj.weight", rows = 1536, name = "up">` takes
     the rows of a checkpoint tensor (`{i}` is the layer); without a tensor,
-    `#plan.source<zeros, rows = 12>`, the rows are zero.
+    `#plan.source<zeros, rows = 12>`, the rows are zero, or they are constants of the
+    program: `#plan.source<values [1.0, 0.5], rows = 2>`, one f32 a row.
   }];
   let parameters = (ins StringRefParameter<"checkpoint tensor; empty for zeros">:$tensor,
-                        "int64_t":$rows, OptionalParameter<"::mlir::StringAttr">:$name);
+                        "int64_t":$rows, OptionalParameter<"::mlir::StringAttr">:$name,
+                        OptionalParameter<"::mlir::DenseF32ArrayAttr", "f32 rows given right here">:$values);
   let hasCustomAssemblyFormat = 1;
   let genVerifyDecl = 1;                           /* source_c1: in verifier */
+  let builders = [
+    AttrBuilder<(ins "::llvm::StringRef":$tensor, "int64_t":$rows, "::mlir::StringAttr":$name), [{
+      return $_get($_ctxt, tensor, rows, name, ::mlir::DenseF32ArrayAttr());
+    }]>
+  ];
   let extraClassDeclaration = [{
-    bool isZeros() const { return getTensor().empty(); }
+    bool isZeros() const { return getTensor().empty() && !getValues(); }
   }];
 }
 
