@@ -144,8 +144,9 @@ LogicalResult PagedAttentionOp::verify() {
   // paged_attention_c3
   if (failed(verifyPositive(*this, "scale", getScale())))
     return failure();
-  if (getWindow() && *getWindow() <= 0)
-    return emitOpError() << "window must be positive but is " << *getWindow();
+  int64_t window = getWindow().value_or(1);
+  if (window <= 0)
+    return emitOpError() << "window must be positive but is " << window;
   return success();
 }
 

@@ -14,10 +14,11 @@ using namespace llmc::llm;
 LogicalResult RepeatOp::verify() {
   if (getCallees().empty())
     return emitOpError() << "needs at least one callee";
-  if (getCount() <= 0)
-    return emitOpError() << "count must be positive but is " << getCount();
-  if (getFrom() < 0)
-    return emitOpError() << "from must not be negative but is " << getFrom();
+  int64_t from = getFrom(), count = getCount();
+  if (count <= 0)
+    return emitOpError() << "count must be positive but is " << count;
+  if (from < 0)
+    return emitOpError() << "from must not be negative but is " << from;
   return success();
 }
 

@@ -82,7 +82,8 @@ def LLM_KVAppendOp : LLM_Op<"kv_append", [AllTypesMatch<["cache", "result"]>,
   let arguments = (ins LLM_Rows:$key, LLM_Rows:$value, LLM_CacheType:$cache, LLM_BatchType:$batch);
   let results = (outs LLM_CacheType:$result);
   let assemblyFormat = [{
-    $key `,` $value `,` $cache `,` $batch attr-dict `:` type($key) `,` type($value) `,` qualified(type($cache))
+    $key `,` $value `,` $cache `,` $batch attr-dict `:` type($key) `,` type($value) `,`
+    qualified(type($cache))
   }];
   let hasVerifier = 1;
 }
@@ -99,7 +100,8 @@ def LLM_PagedAttentionOp : LLM_Op<"paged_attention", [
 
     Constraints: `paged_attention_c1` the cache is paged or window, the query is [tokens,
     heads, key width] and heads is a multiple of the kv heads; `paged_attention_c2` the
-    result is [tokens, heads, value width]; `paged_attention_c3` scale is finite and positive, a window positive.
+    result is [tokens, heads, value width]; `paged_attention_c3` scale
+    is finite and positive, a window positive.
 
     ```mlir
     %y = llm.paged_attention %q, %c, %batch scale 0.125 window 4096

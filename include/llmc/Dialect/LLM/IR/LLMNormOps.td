@@ -49,8 +49,8 @@ def LLM_LayerNormOp : LLM_Op<"layer_norm", [Pure, AllTypesMatch<["input", "resul
       F64Attr:$epsilon);
   let results = (outs LLM_Rows:$result);
   let assemblyFormat = [{
-    $input `,` $scale (`bias` $bias^)? `eps` $epsilon attr-dict `:` type($input) `,` qualified(type($scale))
-    (`,` qualified(type($bias))^)?
+    $input `,` $scale (`bias` $bias^)? `eps` $epsilon attr-dict `:` type($input) `,`
+    qualified(type($scale)) (`,` qualified(type($bias))^)?
   }];
   let builders = [OpBuilder<(ins "::mlir::Value":$input, "::mlir::Value":$scale,
       "::mlir::Value":$bias, "double":$epsilon)>];

@@ -1,0 +1,120 @@
+//===- Passes.td - passes that read and write llm only ----*- tablegen -*-===//
+#ifndef LLMC_DIALECT_LLM_TRANSFORMS_PASSES
+#define LLMC_DIALECT_LLM_TRANSFORMS_PASSES
+
+include "mlir/Pass/PassBase.td"
+
+//===----------------------------------------------------------------------===//
+// The contract of the import, normalize and optimize phases
+//===----------------------------------------------------------------------===//
+
+def VerifyModelPass : Pass<"llm-verify-model", "::mlir::ModuleOp"> {
+  let summary = "Check that a module is one whole model";
+  let description = [{
+    What op verifiers cannot see from one op:
+
+    - exactly one function is marked `llm.entry`;
+    - its `llm.repeat` ops cover layers 0, 1, … in order, each once, up to the `layers`
+      of `llm.model`;
+    - every weight and state family is used, for each of its layers, and no layer asks
+      for a member that its family lacks;
+    - state that is read is appended to in the same step, and no cache value is used
+      after it was appended to (so the append can be in place);
+    - every tensor has static dimensions but the first.
+
+    Changes nothing; fails with a diagnostic at the op.
+  }];
+}
+
+//===----------------------------------------------------------------------===//
+// Fusion
+//===----------------------------------------------------------------------===//
+
+class LLM_FusionPass<string name, list<Option> others = []>
+    : Pass<"llm-fuse-" # name> {
+  let dependentDialects = ["::llmc::llm::LLMDialect"];
+  let options = !listconcat([
+    Option<"enabled", "enabled", "bool", "true",
+           "Off: matches are reported as missed and left alone.">], others);
+}
+
+def FuseGatedLinearPass : LLM_FusionPass<"gated-linear", [
+    ListOption<"activations", "activations", "std::string",
+               "Gate functions that a product's epilogue has (default silu, gelu, gelu_tanh).">]> {
+  let summary = "Two products of one input and the gate between them as one fusion";
+  let description = [{
+    Before: `llm.linear` g and `llm.linear` u of the same input, read only by `llm.gate`.
+    After: one `llm.fusion "gated-linear"` with one result. Numbers: unchanged.
+    Not applicable: a missed remark `gated-linear` with the predicate that failed.
+
+    Runs before `llm-fuse-qkv-linear`, which leaves products of a gate alone.
+    Example: test/Dialect/LLM/fuse-gated-linear.mlir.
+  }];
+}
+
+def FuseQKVLinearPass : LLM_FusionPass<"qkv-linear"> {
+  let summary = "Products of the same input as one fusion with several results";
+  let description = [{
+    Before: two or more `llm.linear` of the same value whose weights have the same
+    storage (q, k and v of an attention). After: one `llm.fusion "qkv-linear"` with a
+    result for each. Numbers: unchanged. Not applicable: a missed remark `qkv-linear`
+    with the predicate that failed.
+
+    Example: test/Dialect/LLM/fuse-qkv-linear.mlir.
+  }];
+}
+
+def FuseLinearResidualPass : LLM_FusionPass<"linear-residual"> {
+  let summary = "A product and the residual add that takes it as one fusion";
+  let description = [{
+    Before: `llm.linear` whose only use is the delta of `llm.residual_add`. After: one
+    `llm.fusion "linear-residual"`. Numbers: unchanged. Not applicable: a missed remark
+    `linear-residual` with the predicate that failed.
+
+    This pass and `llm-fuse-residual-norm` want the same add; the one that runs first
+    has it. On a CPU that is this pass: the product's epilogue adds while the row is in
+    registers. On a GPU it is the other: the norm needs the whole row in one place.
+    Example: test/Dialect/LLM/fuse-linear-residual.mlir.
+  }];
+}
+
+def FuseResidualNormPass : LLM_FusionPass<"residual-norm", [
+    Option<"maxHiddenSize", "max-hidden-size", "int64_t", "16384",
+           "Largest last dimension to fuse, in elements.">]> {
+  let summary = "A residual add and the norm that reads it as one row fusion";
+  let description = [{
+    Before: `llm.residual_add` whose result feeds `llm.rms_norm` or `llm.layer_norm`
+    (other uses allowed). After: one `llm.fusion "residual-norm"`; the sum is a result
+    too where something else reads it. Numbers: unchanged. Not applicable: a missed
+    remark `residual-norm` with the predicate that failed.
+
+    Example: test/Dialect/LLM/fuse-residual-norm.mlir.
+  }];
+}
+
+def FuseAttentionProloguePass : LLM_FusionPass<"attention-prologue"> {
+  let summary = "Head norms, rotary and cache append as one fusion";
+  let description = [{
+    Before: `llm.rotary` of q and of k, each with an optional `llm.rms_norm` over heads
+    before it, and the `llm.kv_append` that takes k. After: one
+    `llm.fusion "attention-prologue"` that returns the turned q and the state.
+    Numbers: unchanged. Not applicable: a missed remark `attention-prologue` with the
+    predicate that failed.
+
+    Example: test/Dialect/LLM/fuse-attention-prologue.mlir.
+  }];
+}
+
+def InlineFusionsPass : Pass<"llm-inline-fusions"> {
+  let summary = "Replace fusions by their bodies";
+  let description = [{
+    Before: `llm.fusion`. After: the ops of its body, in its place; the inverse of the
+    fusion passes, for running fused and unfused against each other. Numbers: unchanged.
+
+    Example: test/Dialect/LLM/inline-fusions.mlir.
+  }];
+  let options = [ListOption<"patterns", "patterns", "std::string",
+                            "Names of the fusions to inline (default all).">];
+}
+
+#endif // LLMC_DIALECT_LLM_TRANSFORMS_PASSES

@@ -1,0 +1,78 @@
+//===- FuseAttentionPrologue.cpp - head norms, rotary, append -------------===//
+#include "FusionUtils.h"
+#include "llmc/Dialect/LLM/Transforms/Passes.h"
+
+namespace llmc::llm {
+#define GEN_PASS_DEF_FUSEATTENTIONPROLOGUEPASS
+#include "llmc/Dialect/LLM/Transforms/Passes.h.inc"
+} // namespace llmc::llm
+
+using namespace mlir;
+using namespace llmc::llm;
+
+namespace {
+/// The rotary ops of one append and of the attention that reads its state.
+struct Prologue {
+  RotaryOp q, k;
+  std::string obstacle;
+};
+} // namespace
+
+static Prologue match(KVAppendOp append) {
+  Prologue prologue;
+  auto refuse = [&](const Twine &reason) {
+    prologue.obstacle = reason.str();
+    return prologue;
+  };
+  prologue.k = append.getKey().getDefiningOp<RotaryOp>();
+  if (!prologue.k)
+    return refuse("the key comes from " + describeSource(append.getKey()));
+  SmallVector<PagedAttentionOp> readers;
+  for (Operation *user : append->getUsers())
+    if (auto attention = dyn_cast<PagedAttentionOp>(user))
+      readers.push_back(attention);
+  if (readers.size() != 1)
+    return refuse(Twine(readers.size()) + " attentions read the state");
+  Value query = readers.front().getQuery();
+  prologue.q = query.getDefiningOp<RotaryOp>();
+  if (!prologue.q)
+    return refuse("the query comes from " + describeSource(query));
+  if (prologue.q == prologue.k)
+    return refuse("query and key are the same value");
+  if (prologue.q.getRope() != prologue.k.getRope())
+    return refuse("query and key have different rotary records");
+  if (prologue.q.getBatch() != append.getBatch() || prologue.k.getBatch() != append.getBatch())
+    return refuse("rotary and append have different batches");
+  if (prologue.q->getBlock() != append->getBlock() || prologue.k->getBlock() != append->getBlock())
+    return refuse("rotary and append are in different blocks");
+  return prologue;
+}
+
+/// The norm over heads before a rotary, where only the rotary reads it.
+static RMSNormOp headNormOf(RotaryOp rotary) {
+  auto norm = rotary.getInput().getDefiningOp<RMSNormOp>();
+  bool fits = norm && norm->hasOneUse() && norm->getBlock() == rotary->getBlock();
+  return fits ? norm : RMSNormOp();
+}
+
+namespace {
+struct FuseAttentionProloguePass : llmc::llm::impl::FuseAttentionProloguePassBase<FuseAttentionProloguePass> {
+  using Base::Base;
+
+  void runOnOperation() override {
+    Fuser fuser("attention-prologue", enabled);
+    for (KVAppendOp append : collectUnfused<KVAppendOp>(getOperation())) {
+      Prologue prologue = match(append);
+      if (!prologue.obstacle.empty()) {
+        fuser.missed(append, prologue.obstacle);
+        continue;
+      }
+      SmallVector<Operation *> ops{prologue.q, prologue.k, append};
+      for (RotaryOp rotary : {prologue.q, prologue.k})
+        if (RMSNormOp norm = headNormOf(rotary))
+          ops.push_back(norm);
+      fuser.fuse(ops);
+    }
+  }
+};
+} // namespace

@@ -1,0 +1,265 @@
+//===- VerifyModel.cpp - is the module one whole model --------------------===//
+#include "llmc/Dialect/LLM/Transforms/Passes.h"
+#include "mlir/Interfaces/FunctionInterfaces.h"
+#include "llvm/ADT/MapVector.h"
+#include "llvm/ADT/SetVector.h"
+#include "llvm/ADT/SmallSet.h"
+
+namespace llmc::llm {
+#define GEN_PASS_DEF_VERIFYMODELPASS
+#include "llmc/Dialect/LLM/Transforms/Passes.h.inc"
+} // namespace llmc::llm
+
+using namespace mlir;
+using namespace llmc::llm;
+
+namespace {
+/// The layers that each function runs for.
+using LayerTable = llvm::MapVector<Operation *, llvm::SetVector<int64_t>>;
+
+/// What the members of a family are asked for.
+struct FamilyUse {
+  bool used = false;
+  /// The layer is not the function's own index, so which members are used is
+  /// not known.
+  bool opaque = false;
+  llvm::SmallSet<int64_t, 8> layers;
+};
+
+struct VerifyModelPass : llmc::llm::impl::VerifyModelPassBase<VerifyModelPass> {
+  void runOnOperation() override {
+    FunctionOpInterface entry = findEntry();
+    if (!entry || failed(verifyLayers(entry)) || failed(verifyFamilies()) ||
+        failed(verifyStates()) || failed(verifyWidths()))
+      signalPassFailure();
+    markAllAnalysesPreserved();
+  }
+
+  FunctionOpInterface findEntry();
+  LogicalResult verifyLayers(FunctionOpInterface entry);
+  LogicalResult verifyFamilies();
+  template <typename MemberOp, typename FamilyOp> LogicalResult verifyFamiliesOf();
+  LogicalResult verifyStates();
+  LogicalResult verifyWidths();
+
+  LayerTable layersOf;
+};
+} // namespace
+
+//===----------------------------------------------------------------------===//
+// Entry and layers
+//===----------------------------------------------------------------------===//
+
+FunctionOpInterface VerifyModelPass::findEntry() {
+  FunctionOpInterface entry;
+  for (auto function : getOperation().getOps<FunctionOpInterface>()) {
+    if (!function->hasAttr("llm.entry"))
+      continue;
+    if (entry) {
+      auto diagnostic = function.emitError("is a second function marked llm.entry");
+      diagnostic.attachNote(entry.getLoc()) << "the first one";
+      return {};
+    }
+    entry = function;
+  }
+  if (!entry)
+    getOperation().emitError("has no function marked llm.entry");
+  return entry;
+}
+
+/// The repeats of the entry run layers 0, 1, … in order, each once.
+LogicalResult VerifyModelPass::verifyLayers(FunctionOpInterface entry) {
+  SymbolTable symbols(getOperation());
+  int64_t next = 0;
+  auto check = [&](RepeatOp repeat) -> WalkResult {
+    int64_t from = repeat.getFrom(), count = repeat.getCount();
+    if (from != next)
+      return repeat.emitOpError() << "runs layers from " << from << " but layer " << next
+                                  << " is the next one";
+    int64_t period = repeat.getCallees().size();
+    for (auto [j, callee] : llvm::enumerate(repeat.getCallees().getAsValueRange<FlatSymbolRefAttr>()))
+      for (int64_t r = 0; r < count; ++r)
+        layersOf[symbols.lookup(callee)].insert(next + r * period + j);
+    next += count * period;
+    return WalkResult::advance();
+  };
+  if (entry->walk(check).wasInterrupted())
+    return failure();
+  WalkResult nested = getOperation().walk([&](RepeatOp repeat) -> WalkResult {
+    if (repeat->getParentOfType<FunctionOpInterface>() == entry)
+      return WalkResult::advance();
+    return repeat.emitOpError("stands outside the function marked llm.entry");
+  });
+  if (nested.wasInterrupted())
+    return failure();
+  auto facts = getOperation()->getAttrOfType<DictionaryAttr>("llm.model");
+  auto layers = facts ? facts.getAs<IntegerAttr>("layers") : IntegerAttr();
+  if (layers && layers.getInt() != next)
+    return entry.emitError() << "runs " << next << " layers but llm.model has " << layers.getInt();
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Families
+//===----------------------------------------------------------------------===//
+
+static std::optional<LayersAttr> layersOfFamily(WeightFamilyOp family) { return family.getLayers(); }
+static std::optional<LayersAttr> layersOfFamily(StateFamilyOp family) { return family.getLayers(); }
+
+template <typename MemberOp, typename FamilyOp> LogicalResult VerifyModelPass::verifyFamiliesOf() {
+  SymbolTable symbols(getOperation());
+  llvm::DenseMap<Operation *, FamilyUse> uses;
+  WalkResult result = getOperation().walk([&](MemberOp member) -> WalkResult {
+    auto family = symbols.lookup<FamilyOp>(member.getFamily());
+    FamilyUse &use = uses[family];
+    use.used = true;
+    auto function = member->template getParentOfType<FunctionOpInterface>();
+    auto index = dyn_cast_or_null<BlockArgument>(member.getLayer());
+    if (!member.getLayer())
+      return WalkResult::advance();
+    if (!function || !index || index.getOwner() != &function.front() || index.getArgNumber() != 0) {
+      use.opaque = true;
+      return WalkResult::advance();
+    }
+    for (int64_t layer : layersOf[function]) {
+      if (!layersOfFamily(family)->contains(layer))
+        return member.emitOpError() << "asks for layer " << layer << " but family @"
+                                    << family.getSymName() << " has no such member";
+      use.layers.insert(layer);
+    }
+    return WalkResult::advance();
+  });
+  if (result.wasInterrupted())
+    return failure();
+
+  for (auto family : getOperation().template getOps<FamilyOp>()) {
+    const FamilyUse &use = uses[family];
+    if (!use.used)
+      return family.emitOpError("is used by no op");
+    std::optional<LayersAttr> layers = layersOfFamily(family);
+    if (!layers || use.opaque)
+      continue;
+    for (int64_t layer : layers->expand())
+      if (!use.layers.contains(layer))
+        return family.emitOpError() << "has a member for layer " << layer << " that no op uses";
+  }
+  return success();
+}
+
+LogicalResult VerifyModelPass::verifyFamilies() {
+  return success(succeeded(verifyFamiliesOf<ParamOp, WeightFamilyOp>()) &&
+                 succeeded(verifyFamiliesOf<StateOp, StateFamilyOp>()));
+}
+
+//===----------------------------------------------------------------------===//
+// States
+//===----------------------------------------------------------------------===//
+
+/// Whether the op appends to `state`, by itself or in a fusion's body.
+static bool appendsTo(OpOperand &use) {
+  if (auto append = dyn_cast<KVAppendOp>(use.getOwner()))
+    return &append.getCacheMutable() == &use;
+  auto fusion = dyn_cast<FusionOp>(use.getOwner());
+  if (!fusion)
+    return false;
+  BlockArgument inner = fusion.getBody().getArgument(use.getOperandNumber());
+  return llvm::any_of(inner.getUses(), appendsTo);
+}
+
+static bool readsFrom(OpOperand &use) {
+  if (isa<PagedAttentionOp>(use.getOwner()))
+    return true;
+  auto fusion = dyn_cast<FusionOp>(use.getOwner());
+  if (!fusion)
+    return false;
+  BlockArgument inner = fusion.getBody().getArgument(use.getOperandNumber());
+  return llvm::any_of(inner.getUses(), readsFrom);
+}
+
+/// No use of `versions`, which all are the same state, comes after an append.
+static LogicalResult verifyOneVersion(ArrayRef<Value> versions) {
+  Operation *append = nullptr;
+  SmallVector<Operation *> others;
+  for (Value version : versions)
+    for (OpOperand &use : version.getUses()) {
+      if (!appendsTo(use)) {
+        others.push_back(use.getOwner());
+        continue;
+      }
+      if (append) {
+        auto diagnostic = use.getOwner()->emitOpError("appends to a state that is appended to "
+                                                      "already");
+        diagnostic.attachNote(append->getLoc()) << "the other append";
+        return failure();
+      }
+      append = use.getOwner();
+    }
+  if (!append)
+    return success();
+  for (Operation *other : others) {
+    Operation *ancestor = append->getBlock()->findAncestorOpInBlock(*other);
+    if (ancestor && ancestor->isBeforeInBlock(append))
+      continue;
+    auto diagnostic = other->emitOpError("uses a state after it was appended to");
+    diagnostic.attachNote(append->getLoc()) << "the append, whose result is the state from here on";
+    return failure();
+  }
+  return success();
+}
+
+LogicalResult VerifyModelPass::verifyStates() {
+  // Two llm.state of one layer of one family are one state.
+  llvm::MapVector<std::tuple<Operation *, Attribute, Value>, SmallVector<Value>> states;
+  llvm::DenseSet<Attribute> appended;
+  SmallVector<StateOp> readAsTheyWere;
+  LogicalResult result = success();
+  getOperation().walk([&](Operation *op) {
+    if (auto state = dyn_cast<StateOp>(op)) {
+      auto function = op->getParentOfType<FunctionOpInterface>();
+      states[{function, state.getFamilyAttr(), state.getLayer()}].push_back(state);
+      if (llvm::any_of(state->getUses(), appendsTo))
+        appended.insert(state.getFamilyAttr());
+      else if (llvm::any_of(state->getUses(), readsFrom))
+        readAsTheyWere.push_back(state);
+      return;
+    }
+    for (Value value : op->getResults())
+      if (isa<CacheType>(value.getType()) && failed(verifyOneVersion(value)))
+        result = failure();
+  });
+  for (auto &[key, versions] : states)
+    if (failed(verifyOneVersion(versions)))
+      result = failure();
+  for (StateOp state : readAsTheyWere)
+    if (!appended.contains(state.getFamilyAttr()))
+      result = state.emitOpError() << "is read but nothing appends to family "
+                                   << state.getFamilyAttr();
+  return result;
+}
+
+//===----------------------------------------------------------------------===//
+// Widths
+//===----------------------------------------------------------------------===//
+
+/// Only the number of rows, dimension 0, may be dynamic.
+static bool hasStaticWidth(Type type) {
+  auto tensor = dyn_cast<RankedTensorType>(type);
+  return !tensor || tensor.getRank() == 0 ||
+         llvm::none_of(tensor.getShape().drop_front(), ShapedType::isDynamic);
+}
+
+LogicalResult VerifyModelPass::verifyWidths() {
+  WalkResult result = getOperation().walk([&](Operation *op) -> WalkResult {
+    for (Type type : op->getResultTypes())
+      if (!hasStaticWidth(type))
+        return op->emitOpError() << "result " << type << " has a dynamic dimension besides the rows";
+    for (Region &region : op->getRegions())
+      for (BlockArgument argument : region.getArguments())
+        if (!hasStaticWidth(argument.getType()))
+          return op->emitOpError() << "argument " << argument.getArgNumber() << " of type "
+                                   << argument.getType()
+                                   << " has a dynamic dimension besides the rows";
+    return WalkResult::advance();
+  });
+  return failure(result.wasInterrupted());
+}
