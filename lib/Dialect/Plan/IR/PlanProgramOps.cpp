@@ -34,7 +34,7 @@ LogicalResult ProgramOp::verifyRegions() {
       return file.emitOpError("'") << file.getPath() << "' is listed twice"; // program_c2
     if (auto arena = dyn_cast<ArenaOp>(op);
         arena && arena.getKind() == ArenaKind::Workspace && std::exchange(workspace, true))
-      return arena.emitOpError("is a second workspace; one is cut into a part a thread"); // program_c5
+      return arena.emitOpError("is a second workspace, threads share one"); // program_c5
     if (auto variant = dyn_cast<VariantOp>(op);
         variant && !suffixes.insert(variant.getSuffix()).second)
       return variant.emitOpError("has the suffix '") // program_c4
