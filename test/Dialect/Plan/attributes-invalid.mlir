@@ -1,0 +1,89 @@
+// RUN: llmc-opt %s -split-input-file -verify-diagnostics
+
+// model_c1
+// expected-error@below {{hidden_size is -1, the least is 0}}
+#m = #plan.model<name = "m", architecture = "a", description = "d", vocab_size = 8, hidden_size = -1, layers = 2, context_length = 8, parameters = 1>
+
+// -----
+
+// model_c2
+// expected-error@below {{layers is 70000, the most is 65536}}
+#m = #plan.model<name = "m", architecture = "a", description = "d", vocab_size = 8, hidden_size = 4, layers = 70000, context_length = 8, parameters = 1>
+
+// -----
+
+// limits_c1
+// expected-error@below {{blocks is 0, the least is 1}}
+#l = #plan.limits<max_tokens = 8, max_sequences = 2, max_context = 8, block_tokens = 4, blocks = 0>
+
+// -----
+
+// limits_c2
+// expected-error@below {{max_outputs is 9, of max_tokens 8}}
+#l = #plan.limits<max_tokens = 8, max_sequences = 2, max_context = 8, block_tokens = 4, blocks = 1, max_outputs = 9>
+
+// -----
+
+// layers_c1: not empty
+// expected-error@below {{a layer set has at least one range and two bounds a range, got 0 bounds}}
+#l = #plan.layers<>
+
+// -----
+
+// layers_c1: no negative layer
+// expected-error@below {{layer set begins at -1, below layer 0}}
+#l = #plan.layers<-1 to 2>
+
+// -----
+
+// layers_c1: ranges that touch are one range
+// expected-error@below {{bounds of a layer set ascend, 4 follows 4}}
+#l = #plan.layers<0 to 4, 4 to 6>
+
+// -----
+
+// layers_c1: no more layers than any model has
+// expected-error@below {{layer set ends at 65537, past the largest, 65536}}
+#l = #plan.layers<0 to 65537>
+
+// -----
+
+// live_c1
+// expected-error@below {{live from step 3 to step 2 is no interval of steps}}
+#l = #plan.live<3, 2>
+
+// -----
+
+// panels_c1
+// expected-error@below {{tile of 0 panels is not in 1 to 1024}}
+#l = #plan.panels<tile = 0>
+
+// -----
+
+// source_c1
+// expected-error@below {{source 't' gives 0 rows, it has to give at least one}}
+#l = #plan.source<"t", rows = 0>
+
+// -----
+
+// items_c1
+// expected-error@below {{tile is 0, the least is 1}}
+#l = #plan.items<1, tokens tile 0>
+
+// -----
+
+// items_c1
+// expected-error@below {{factor is -1, the least is 0}}
+#l = #plan.items<-1, tokens>
+
+// -----
+
+// device_c1
+// expected-error@below {{grid and block have one to three dimensions, got 1 and 4}}
+#l = #plan.device<"k.ptx", grid = [<1, one>], block = [1, 1, 1, 1], shared_bytes = 0>
+
+// -----
+
+// device_c1
+// expected-error@below {{block is 0, the least is 1}}
+#l = #plan.device<"k.ptx", grid = [<1, one>], block = [0], shared_bytes = 0>
