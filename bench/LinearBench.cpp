@@ -1,0 +1,135 @@
+//===- LinearBench.cpp - speed of matrix products and of compiling them ---===//
+//
+// Weights pass once for each iteration. Counters: GB/s of packed weights and
+// GMAC/s, of one thread. The names hold format, shape, tokens and variant.
+//
+//===----------------------------------------------------------------------===//
+#include "llmc/Kernels/CPU/LinearKernels.h"
+#include "mlir/IR/MLIRContext.h"
+#include "llvm/ADT/SmallString.h"
+#include "llvm/Support/FileSystem.h"
+#include <benchmark/benchmark.h>
+#include <cstdlib>
+#include <cstring>
+#include <dlfcn.h>
+#include <memory>
+
+using namespace llmc::kernels;
+
+namespace {
+
+LinearSpec makeSpec(Storage storage, int64_t rows, int64_t cols, int64_t tile) {
+  LinearSpec spec;
+  spec.storage = storage;
+  spec.rows = rows;
+  spec.cols = cols;
+  spec.tile = tile ? tile : linearTile(rows, false);
+  return spec;
+}
+
+struct Compiler {
+  mlir::MLIRContext context;
+  Compiler() {
+    mlir::DialectRegistry registry;
+    registerKernelDialects(registry);
+    context.appendDialectRegistry(registry);
+    context.loadAllAvailableDialects();
+  }
+  /// The kernels of all specs and variants in one shared object; dies on failure.
+  void *compile(llvm::ArrayRef<LinearSpec> specs) {
+    mlir::OwningOpRef<mlir::ModuleOp> module =
+        mlir::ModuleOp::create(mlir::UnknownLoc::get(&context));
+    for (const LinearSpec &spec : specs)
+      for (const CPUVariant &variant : cpuVariants())
+        buildLinearKernel(*module, spec, variant);
+    llvm::SmallString<128> folder;
+    if (llvm::sys::fs::createUniqueDirectory("llmc-bench", folder))
+      std::abort();
+    std::string path = (folder + "/kernels.so").str();
+    if (mlir::failed(compileKernels(*module, path)))
+      std::abort();
+    void *handle = dlopen(path.c_str(), RTLD_NOW);
+    llvm::sys::fs::remove_directories(folder);
+    if (!handle)
+      std::abort();
+    return handle;
+  }
+};
+
+struct Free {
+  void operator()(void *p) const { std::free(p); }
+};
+using Memory = std::unique_ptr<void, Free>;
+Memory allocate(int64_t bytes, int fill) {
+  size_t size = size_t(bytes + 127) / 64 * 64;
+  Memory memory(std::aligned_alloc(64, size));
+  std::memset(memory.get(), fill, size);
+  return memory;
+}
+
+void runLinear(benchmark::State &state, LinearSpec spec, const CPUVariant &variant,
+               int64_t tokens) {
+  Compiler compiler;
+  void *handle = compiler.compile(spec);
+  auto kernel = reinterpret_cast<llmc_kernel_fn>(
+      dlsym(handle, (linearKernelName(spec) + variant.suffix.str()).c_str()));
+  int64_t bytes = packedBytes(spec.storage, spec.rows, spec.cols, spec.tile);
+  // 0x1c1c: a small half, 0x1c1c1c1c a small float.
+  Memory weights = allocate(bytes, 0x1c), x = allocate(tokens * spec.cols * 4, 0);
+  Memory out = allocate(tokens * spec.rows * 4, 0), scratch = allocate(linearKernelScratch(spec), 0);
+  for (int64_t i = 0; i < tokens * spec.cols; ++i)
+    static_cast<float *>(x.get())[i] = float(i % 13) - 6;
+  llmc_batch batch = {};
+  batch.tokens = tokens;
+  void *args[] = {&batch, x.get(), weights.get(), out.get()};
+  for (auto _ : state)
+    kernel(args, 0, linearKernelItems(spec, batch), scratch.get());
+  state.counters["GB/s"] =
+      benchmark::Counter(double(bytes) * 1e-9, benchmark::Counter::kIsIterationInvariantRate);
+  state.counters["GMAC/s"] = benchmark::Counter(
+      double(spec.rows) * double(spec.cols) * double(tokens) * 1e-9,
+      benchmark::Counter::kIsIterationInvariantRate);
+  dlclose(handle);
+}
+
+/// The products of a small model, both variants: what the kernels phase pays.
+void compileModel(benchmark::State &state) {
+  std::vector<LinearSpec> specs;
+  for (auto [rows, cols] : {std::pair(960, 576), {576, 576}, {3072, 576}, {576, 1536},
+                            {49152, 576}, {960, 960}})
+    specs.push_back(makeSpec(Storage::Q4_1, rows, cols, 0));
+  specs[2].gated = true;
+  specs[2].activation = Activation::SiLU;
+  specs[1].residual = specs[3].residual = true;
+  for (auto _ : state) {
+    Compiler compiler;
+    dlclose(compiler.compile(specs));
+  }
+  state.counters["kernels"] = double(specs.size() * cpuVariants().size());
+}
+
+} // namespace
+
+int main(int argc, char **argv) {
+  struct Shape {
+    int64_t rows, cols, tokens;
+  };
+  // In cache, and 1.5 or more times 16 MiB for the stream.
+  const Shape shapes[] = {{1536, 576, 1}, {49152, 576, 1},   {1536, 576, 4},
+                          {1536, 576, 7}, {1536, 576, 480}, {576, 1536, 480}};
+  for (Storage storage : {Storage::Q4_1, Storage::Q4_0, Storage::Q8_0, Storage::F16, Storage::F32})
+    for (const CPUVariant &variant : cpuVariants())
+      for (Shape shape : shapes)
+        if (hostSupports(variant)) {
+          std::string name = "linear/" + std::string(storageInfo(storage).name) + "/" +
+                             std::to_string(shape.rows) + "x" + std::to_string(shape.cols) + "/" +
+                             std::to_string(shape.tokens) + "/" + variant.name.str();
+          benchmark::RegisterBenchmark(name.c_str(), [=, &variant](benchmark::State &state) {
+            runLinear(state, makeSpec(storage, shape.rows, shape.cols, 0), variant, shape.tokens);
+          });
+        }
+  benchmark::RegisterBenchmark("compile/model", compileModel)->Unit(benchmark::kMillisecond);
+  benchmark::Initialize(&argc, argv);
+  benchmark::RunSpecifiedBenchmarks();
+  return 0;
+}
