@@ -7,6 +7,7 @@
 #include "llmc/InitAllPasses.h"
 #include "llmc/Kernels/CPU/Backend.h"
 #include "llmc/Conversion/Passes.h"
+#include "llmc/Kernels/Passes.h"
 #include "llmc/Pipelines/Phases.h"
 
 #include "mlir/InitAllPasses.h"
@@ -45,6 +46,7 @@ void llmc::registerAllPasses() {
   mlir::registerAllPasses();
   llm::registerLLMPasses();
   plan::registerPlanPasses();
+  kernels::registerKernelPasses();
   registerConversionPasses();
   registerPhasePipelines();
 }

@@ -10,6 +10,7 @@
 #include "mlir/Pass/PassRegistry.h"
 #include "mlir/Transforms/Passes.h"
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringExtras.h"
 
 using namespace mlir;
 
@@ -44,8 +45,15 @@ StringRef phaseName(Phase phase) { return phases()[unsigned(phase)].name; }
 static void addVerifyModel(OpPassManager &pm) { pm.addPass(llm::createVerifyModelPass()); }
 
 static void buildOptimize(OpPassManager &pm, const PhaseOptions &options) {
-  if (options.fusion)
-    llm::addFusionPasses(pm, options.disabledFusions);
+  // Without fusion the passes still run and report what they would have done.
+  SmallVector<std::string> disabled(options.disabledFusions.begin(),
+                                    options.disabledFusions.end());
+  if (!options.fusion) {
+    disabled.clear();
+    for (StringRef name : llm::fusionPatterns())
+      disabled.push_back(name.str());
+  }
+  llm::addFusionPasses(pm, disabled);
   addVerifyModel(pm);
 }
 
@@ -58,9 +66,10 @@ static void buildPlan(OpPassManager &pm, const PhaseOptions &options) {
   convert.blockTokens = options.deployment.blockTokens;
   convert.blocks = options.deployment.blocks;
   pm.addPass(createConvertLLMToPlanPass(convert));
-  pm.addPass(plan::createAssignLivenessPass());
-  pm.addPass(plan::createPackArenasPass());
-  pm.addPass(plan::createVerifyPass());
+  OpPassManager &program = pm.nest<plan::ProgramOp>();
+  program.addPass(plan::createAssignLivenessPass());
+  program.addPass(plan::createPackArenasPass());
+  program.addPass(plan::createVerifyPass());
 }
 
 void buildPhasePipeline(OpPassManager &pm, Phase phase, const PhaseOptions &options) {
@@ -78,12 +87,18 @@ void buildPhasePipeline(OpPassManager &pm, Phase phase, const PhaseOptions &opti
     return buildPlan(pm, options);
   case Phase::Kernels:
     pm.addPass(kernels::createGenerateKernelsPass());
-    pm.addPass(plan::createVerifyPass());
+    pm.addNestedPass<plan::ProgramOp>(plan::createVerifyPass());
     return;
   case Phase::Package:
-    pm.addPass(plan::createVerifyPass());
+    pm.addNestedPass<plan::ProgramOp>(plan::createVerifyPass());
     return;
   }
+}
+
+std::string unknownFusion(StringRef name) {
+  if (llvm::is_contained(llm::fusionPatterns(), name))
+    return "";
+  return llvm::join(llm::fusionPatterns(), ", ");
 }
 
 namespace {

@@ -82,6 +82,11 @@ inline std::string finishCompileFlags(CompileOptions &options, const CompileFlag
   options.to = *to;
   if (*to < *from)
     return "--to=" + flags.to + " comes before --from=" + flags.from;
+  for (const std::string &name : options.phase.disabledFusions)
+    if (std::string names = unknownFusion(name); !names.empty())
+      return "--disable-fusion=" + name + " is no fusion; known: " + names;
+  if (options.phase.target != "cpu")
+    return "--target=" + options.phase.target + " is not known; this version compiles models for: cpu";
   if (options.emit.empty() && options.output.empty())
     return "nothing to do: give -o DIR for an artifact, or --emit=WHAT to print something";
   return "";

@@ -57,6 +57,9 @@ struct PhaseOptions {
 /// and write files, see Compiler.h).
 void buildPhasePipeline(mlir::OpPassManager &pm, Phase phase, const PhaseOptions &options);
 
+/// Empty when `name` is a fusion; else the known names, for a message.
+std::string unknownFusion(llvm::StringRef name);
+
 /// Registers `llmc-<phase>-pipeline` for every phase.
 void registerPhasePipelines();
 

@@ -51,7 +51,7 @@ std::string linearKernelName(const LinearSpec &spec) {
   if (spec.gated)
     name += "_gated";
   if (spec.residual)
-    name += "_residual";
+    name += spec.inPlace ? "_residual_inplace" : "_residual";
   if (spec.width() != (spec.gated ? spec.rows / 2 : spec.rows))
     name += "_w" + std::to_string(spec.width());
   if (spec.inputDistance() != spec.cols)
@@ -95,7 +95,7 @@ LinearEmitter::LinearEmitter(KernelBuilder &k, const LinearSpec &spec)
   if (spec.bias)
     bias = k.operand(next++);
   if (spec.residual)
-    residual = k.operand(next++);
+    residual = k.operand(spec.inPlace ? next : next++);
   out = k.operand(next++);
   buffer = k.scratch();
   decoded = k.at(k.scratch(), bufferBytes(spec));
