@@ -21,9 +21,8 @@ static LogicalResult verifyHeadView(Operation *op, NamedShape rows, NamedShape h
   if (rows.shape[1] == width)
     return success();
   return op->emitOpError() << rows.name << " dimension 1 ("
-                           << (ShapedType::isDynamic(rows.shape[1])
-                                   ? std::string("?")
-                                   : std::to_string(rows.shape[1]))
+                           << (ShapedType::isDynamic(rows.shape[1]) ? std::string("?")
+                                                                    : std::to_string(rows.shape[1]))
                            << ") must equal " << heads.name << " heads times width ("
                            << heads.shape[1] << " * " << heads.shape[2] << " = " << width << ")";
 }
@@ -114,8 +113,8 @@ void PagedAttentionOp::build(OpBuilder &builder, OperationState &state, Value qu
                              Value batch, double scale, std::optional<int64_t> window) {
   auto rows = cast<RankedTensorType>(query.getType());
   int64_t width = cast<CacheType>(cache.getType()).getShape().back();
-  auto type = RankedTensorType::get({rows.getDimSize(0), rows.getDimSize(1), width},
-                                    rows.getElementType());
+  auto type =
+      RankedTensorType::get({rows.getDimSize(0), rows.getDimSize(1), width}, rows.getElementType());
   build(builder, state, type, query, cache, batch, builder.getF64FloatAttr(scale),
         window ? builder.getI64IntegerAttr(*window) : IntegerAttr());
 }
@@ -131,9 +130,8 @@ LogicalResult PagedAttentionOp::verify() {
     return failure();
   if (ShapedType::isDynamic(query.shape[1]) || query.shape[1] % cache.shape[0] != 0)
     return emitOpError() << "query dimension 1 ("
-                         << (ShapedType::isDynamic(query.shape[1])
-                                 ? std::string("?")
-                                 : std::to_string(query.shape[1]))
+                         << (ShapedType::isDynamic(query.shape[1]) ? std::string("?")
+                                                                   : std::to_string(query.shape[1]))
                          << ") must be a multiple of the kv heads, cache dimension 0 ("
                          << cache.shape[0] << ")";
   // paged_attention_c2

@@ -1,4 +1,5 @@
 //===- LLMAttrs.cpp - attributes of the llm dialect -----------------------===//
+#include "AsmUtils.h"
 #include "llmc/Dialect/LLM/IR/LLMDialect.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/DialectImplementation.h"
@@ -18,11 +19,13 @@ static ParseResult parseDouble(AsmParser &parser, double &value) {
   return parser.parseFloat(value);
 }
 
-/// The shortest digits that read back as the same value, with the point that
-/// MLIR's lexer asks of a float.
-static void printDouble(AsmPrinter &printer, double value) {
-  char digits[32];
-  auto [end, error] = std::to_chars(digits, digits + sizeof(digits), value);
+/// `value` is a float or a double: the digits are those of its type.
+template <typename T> static void printDigits(AsmPrinter &printer, T value) {
+  char digits[64];
+  bool plain = value == 0 || (std::abs(value) >= T(1e-4) && std::abs(value) < T(1e15));
+  auto [end, error] =
+      std::to_chars(digits, digits + sizeof(digits), value,
+                    plain ? std::chars_format::fixed : std::chars_format::scientific);
   StringRef text(digits, end - digits);
   if (!std::isfinite(value) || text.contains('.')) {
     printer << text;
@@ -31,6 +34,34 @@ static void printDouble(AsmPrinter &printer, double value) {
   size_t exponent = text.find('e');
   printer << text.substr(0, exponent) << ".0"
           << (exponent == StringRef::npos ? "" : text.substr(exponent));
+}
+
+void llmc::llm::printShortest(AsmPrinter &printer, double value) { printDigits(printer, value); }
+
+static void printDouble(AsmPrinter &printer, double value) { printDigits(printer, value); }
+
+/// A list of floats of which every bit survives; that of DenseF32ArrayAttr
+/// prints seven digits.
+static ParseResult parseFrequencies(AsmParser &parser, DenseF32ArrayAttr &frequencies) {
+  SmallVector<float> values;
+  auto parseOne = [&]() -> ParseResult {
+    APFloat value(APFloat::IEEEsingle());
+    if (parser.parseFloat(APFloat::IEEEsingle(), value))
+      return failure();
+    values.push_back(value.convertToFloat());
+    return success();
+  };
+  if (parser.parseCommaSeparatedList(AsmParser::Delimiter::Square, parseOne))
+    return failure();
+  frequencies = DenseF32ArrayAttr::get(parser.getContext(), values);
+  return success();
+}
+
+static void printFrequencies(AsmPrinter &printer, DenseF32ArrayAttr frequencies) {
+  printer << '[';
+  llvm::interleaveComma(frequencies.asArrayRef(), printer,
+                        [&](float value) { printDigits(printer, value); });
+  printer << ']';
 }
 
 //===----------------------------------------------------------------------===//

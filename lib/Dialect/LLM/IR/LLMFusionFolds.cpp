@@ -12,8 +12,7 @@ static FusionOp rebuild(PatternRewriter &rewriter, FusionOp fusion, ValueRange i
   SmallVector<Type> types;
   for (unsigned i : kept)
     types.push_back(fusion.getResult(i).getType());
-  auto result =
-      FusionOp::create(rewriter, fusion.getLoc(), types, fusion.getPatternAttr(), inputs);
+  auto result = FusionOp::create(rewriter, fusion.getLoc(), types, fusion.getPatternAttr(), inputs);
   result->setDiscardableAttrs(fusion->getDiscardableAttrDictionary());
   rewriter.inlineRegionBefore(fusion.getBody(), result.getBody(), result.getBody().end());
   for (auto [to, from] : llvm::enumerate(kept))

@@ -1,4 +1,5 @@
 //===- LLMOps.cpp - generated op code and what the verifiers share --------===//
+#include "AsmUtils.h"
 #include "VerifyUtils.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/DialectImplementation.h"
@@ -35,9 +36,8 @@ static void printActivationName(OpAsmPrinter &printer, Operation *, ActivationAt
 static ParseResult parseLayerRanges(OpAsmParser &parser, LayersAttr &layers) {
   SmallVector<int64_t> bounds;
   SMLoc loc = parser.getCurrentLocation();
-  if (parser.parseCommaSeparatedList(AsmParser::Delimiter::Square, [&] {
-        return parser.parseInteger(bounds.emplace_back());
-      }))
+  if (parser.parseCommaSeparatedList(AsmParser::Delimiter::Square,
+                                     [&] { return parser.parseInteger(bounds.emplace_back()); }))
     return failure();
   auto emitError = [&] { return parser.emitError(loc); };
   layers = LayersAttr::getChecked(function_ref<InFlightDiagnostic()>(emitError),
@@ -49,6 +49,19 @@ static void printLayerRanges(OpAsmPrinter &printer, Operation *, LayersAttr laye
   printer << '[';
   llvm::interleaveComma(layers.getBounds(), printer);
   printer << ']';
+}
+
+/// A 64-bit float without its type.
+static ParseResult parseReal(OpAsmParser &parser, FloatAttr &value) {
+  double number;
+  if (parser.parseFloat(number))
+    return failure();
+  value = parser.getBuilder().getF64FloatAttr(number);
+  return success();
+}
+
+static void printReal(OpAsmPrinter &printer, Operation *, FloatAttr value) {
+  printShortest(printer, value.getValueAsDouble());
 }
 
 /// Types that repeat those before them and are not written.

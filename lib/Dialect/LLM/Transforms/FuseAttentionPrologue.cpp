@@ -56,7 +56,8 @@ static RMSNormOp headNormOf(RotaryOp rotary) {
 }
 
 namespace {
-struct FuseAttentionProloguePass : llmc::llm::impl::FuseAttentionProloguePassBase<FuseAttentionProloguePass> {
+struct FuseAttentionProloguePass
+    : llmc::llm::impl::FuseAttentionProloguePassBase<FuseAttentionProloguePass> {
   using Base::Base;
 
   void runOnOperation() override {

@@ -23,7 +23,8 @@ static std::string whyNot(ResidualAddOp add) {
 }
 
 namespace {
-struct FuseLinearResidualPass : llmc::llm::impl::FuseLinearResidualPassBase<FuseLinearResidualPass> {
+struct FuseLinearResidualPass
+    : llmc::llm::impl::FuseLinearResidualPassBase<FuseLinearResidualPass> {
   using Base::Base;
 
   void runOnOperation() override {

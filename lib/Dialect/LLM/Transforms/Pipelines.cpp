@@ -59,7 +59,8 @@ void llm::registerLLMPasses() {
   PassPipelineRegistration<FuseOptions>(
       "llm-fuse", "Every fusion of the llm dialect.",
       [](OpPassManager &pm, const FuseOptions &options) {
-        addFusionPasses(pm, SmallVector<std::string>(options.disable.begin(), options.disable.end()),
+        addFusionPasses(pm,
+                        SmallVector<std::string>(options.disable.begin(), options.disable.end()),
                         options.normFirst ? ResidualPreference::Norm : ResidualPreference::Linear);
       });
 }

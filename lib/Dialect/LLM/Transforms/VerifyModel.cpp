@@ -77,7 +77,8 @@ LogicalResult VerifyModelPass::verifyLayers(FunctionOpInterface entry) {
       return repeat.emitOpError() << "runs layers from " << from << " but layer " << next
                                   << " is the next one";
     int64_t period = repeat.getCallees().size();
-    for (auto [j, callee] : llvm::enumerate(repeat.getCallees().getAsValueRange<FlatSymbolRefAttr>()))
+    for (auto [j, callee] :
+         llvm::enumerate(repeat.getCallees().getAsValueRange<FlatSymbolRefAttr>()))
       for (int64_t r = 0; r < count; ++r)
         layersOf[symbols.lookup(callee)].insert(next + r * period + j);
     next += count * period;
@@ -103,7 +104,9 @@ LogicalResult VerifyModelPass::verifyLayers(FunctionOpInterface entry) {
 // Families
 //===----------------------------------------------------------------------===//
 
-static std::optional<LayersAttr> layersOfFamily(WeightFamilyOp family) { return family.getLayers(); }
+static std::optional<LayersAttr> layersOfFamily(WeightFamilyOp family) {
+  return family.getLayers();
+}
 static std::optional<LayersAttr> layersOfFamily(StateFamilyOp family) { return family.getLayers(); }
 
 template <typename MemberOp, typename FamilyOp> LogicalResult VerifyModelPass::verifyFamiliesOf() {
@@ -232,8 +235,8 @@ LogicalResult VerifyModelPass::verifyStates() {
       result = failure();
   for (StateOp state : readAsTheyWere)
     if (!appended.contains(state.getFamilyAttr()))
-      result = state.emitOpError() << "is read but nothing appends to family "
-                                   << state.getFamilyAttr();
+      result = state.emitOpError()
+               << "is read but nothing appends to family " << state.getFamilyAttr();
   return result;
 }
 
@@ -252,13 +255,14 @@ LogicalResult VerifyModelPass::verifyWidths() {
   WalkResult result = getOperation().walk([&](Operation *op) -> WalkResult {
     for (Type type : op->getResultTypes())
       if (!hasStaticWidth(type))
-        return op->emitOpError() << "result " << type << " has a dynamic dimension besides the rows";
+        return op->emitOpError() << "result " << type
+                                 << " has a dynamic dimension besides the rows";
     for (Region &region : op->getRegions())
       for (BlockArgument argument : region.getArguments())
         if (!hasStaticWidth(argument.getType()))
-          return op->emitOpError() << "argument " << argument.getArgNumber() << " of type "
-                                   << argument.getType()
-                                   << " has a dynamic dimension besides the rows";
+          return op->emitOpError()
+                 << "argument " << argument.getArgNumber() << " of type " << argument.getType()
+                 << " has a dynamic dimension besides the rows";
     return WalkResult::advance();
   });
   return failure(result.wasInterrupted());

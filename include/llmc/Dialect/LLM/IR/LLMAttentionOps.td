@@ -112,8 +112,8 @@ def LLM_PagedAttentionOp : LLM_Op<"paged_attention", [
       OptionalAttr<I64Attr>:$window);
   let results = (outs LLM_Rows:$result);
   let assemblyFormat = [{
-    $query `,` $cache `,` $batch `scale` $scale (`window` $window^)? attr-dict `:` type($query) `,`
-    qualified(type($cache)) `->` type($result)
+    $query `,` $cache `,` $batch `scale` custom<Real>($scale) (`window` $window^)? attr-dict
+    `:` type($query) `,` qualified(type($cache)) `->` type($result)
   }];
   let builders = [OpBuilder<(ins "::mlir::Value":$query, "::mlir::Value":$cache,
       "::mlir::Value":$batch, "double":$scale, CArg<"std::optional<int64_t>", "{}">:$window)>];

@@ -30,7 +30,7 @@ def LLM_BlocksAttr : LLM_Attr<"Blocks", "blocks"> {
       EnumParameter<LLM_BlockOrder>:$order);
   let assemblyFormat = [{
     `<` $name `,` `bits` `=` $bits `,` `size` `=` $size `,` `scale` `=` $scale
-    (`,` `min` `=` $min^)? `,` `zero` `=` $zero `,` `order` `=` $order `>`
+    `,` `zero` `=` $zero `,` `order` `=` $order (`,` `min` `=` $min^)? `>`
   }];
   let genVerifyDecl = 1;
   let extraClassDeclaration = [{
@@ -52,7 +52,8 @@ def LLM_RopeAttr : LLM_Attr<"Rope", "rope"> {
       "::mlir::DenseF32ArrayAttr":$frequencies);
   let assemblyFormat = [{
     `<` $type `,` `base` `=` custom<Double>($base) `,` `width` `=` $width `,` $pairing `,`
-    `magnitude` `=` custom<Double>($magnitude) `,` $frequencies `>`
+    `magnitude` `=` custom<Double>($magnitude) `,`
+    custom<Frequencies>($frequencies) `>`
   }];
   // Written by hand: TableGen's storage cannot hash a double.
   let genStorageClass = 0;

@@ -22,8 +22,8 @@ def LLM_RMSNormOp : LLM_Op<"rms_norm", [Pure, AllTypesMatch<["input", "result"]>
       DefaultValuedAttr<F64Attr, "0.0">:$offset);
   let results = (outs LLM_Rows:$result);
   let assemblyFormat = [{
-    $input `,` $scale `eps` $epsilon (`offset` $offset^)? attr-dict `:` type($input) `,`
-    qualified(type($scale))
+    $input `,` $scale `eps` custom<Real>($epsilon) (`offset` custom<Real>($offset)^)? attr-dict
+    `:` type($input) `,` qualified(type($scale))
   }];
   let builders = [OpBuilder<(ins "::mlir::Value":$input, "::mlir::Value":$scale, "double":$epsilon,
       CArg<"double", "0.0">:$offset)>];
@@ -49,7 +49,7 @@ def LLM_LayerNormOp : LLM_Op<"layer_norm", [Pure, AllTypesMatch<["input", "resul
       F64Attr:$epsilon);
   let results = (outs LLM_Rows:$result);
   let assemblyFormat = [{
-    $input `,` $scale (`bias` $bias^)? `eps` $epsilon attr-dict `:` type($input) `,`
+    $input `,` $scale (`bias` $bias^)? `eps` custom<Real>($epsilon) attr-dict `:` type($input) `,`
     qualified(type($scale)) (`,` qualified(type($bias))^)?
   }];
   let builders = [OpBuilder<(ins "::mlir::Value":$input, "::mlir::Value":$scale,

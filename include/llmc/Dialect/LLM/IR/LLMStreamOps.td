@@ -34,7 +34,7 @@ def LLM_ScaleOp : LLM_Op<"scale", [Pure, SameOperandsAndResultType]> {
   }];
   let arguments = (ins LLM_Rows:$input, F64Attr:$factor);
   let results = (outs LLM_Rows:$result);
-  let assemblyFormat = "$input `by` $factor attr-dict `:` type($result)";
+  let assemblyFormat = "$input `by` custom<Real>($factor) attr-dict `:` type($result)";
   let builders = [OpBuilder<(ins "::mlir::Value":$input, "double":$factor)>];
   let hasVerifier = 1;
   let hasFolder = 1;

@@ -1,0 +1,30 @@
+// RUN: llmc-opt %s --verify-roundtrip | FileCheck %s
+
+// CHECK: #[[$ROPE:.*]] = #llm.rope<"yarn", base = 500000.0, width = 8, interleaved, magnitude = 1.25, [1.0, 0.5, 0.33333334, 1.25e-05]>
+#yarn = #llm.rope<"yarn", base = 500000.0, width = 8, interleaved, magnitude = 1.25, [1.0, 0.5, 0.33333333, 1.25e-5]>
+!kv = !llm.cache<paged, [2, 16, 32], f32>
+
+// CHECK-LABEL: func.func @attention
+func.func @attention(%q: tensor<?x64xf32>, %k: tensor<?x32xf32>, %v: tensor<?x64xf32>, %cache: !kv, %batch: !llm.batch) -> tensor<?x128xf32> {
+  // CHECK: %[[Q:.*]] = llm.split_heads %{{.*}} : tensor<?x64xf32> -> tensor<?x4x16xf32>
+  %qh = llm.split_heads %q : tensor<?x64xf32> -> tensor<?x4x16xf32>
+  %kh = llm.split_heads %k : tensor<?x32xf32> -> tensor<?x2x16xf32>
+  %vh = llm.split_heads %v : tensor<?x64xf32> -> tensor<?x2x32xf32>
+  // CHECK: %[[TURNED:.*]] = llm.rotary %[[Q]], %{{.*}} rope(#[[$ROPE]]) : tensor<?x4x16xf32>
+  %qr = llm.rotary %qh, %batch rope(#yarn) : tensor<?x4x16xf32>
+  %kr = llm.rotary %kh, %batch rope(#yarn) : tensor<?x2x16xf32>
+  // CHECK: %[[CACHE:.*]] = llm.kv_append %{{.*}}, %{{.*}}, %{{.*}}, %{{.*}} : tensor<?x2x16xf32>, tensor<?x2x32xf32>, !llm.cache<paged, [2, 16, 32], f32>
+  %after = llm.kv_append %kr, %vh, %cache, %batch : tensor<?x2x16xf32>, tensor<?x2x32xf32>, !kv
+  // CHECK: llm.paged_attention %[[TURNED]], %[[CACHE]], %{{.*}} scale 0.25 : tensor<?x4x16xf32>, !llm.cache<paged, [2, 16, 32], f32> -> tensor<?x4x32xf32>
+  %a = llm.paged_attention %qr, %after, %batch scale 0.25 : tensor<?x4x16xf32>, !kv -> tensor<?x4x32xf32>
+  // CHECK: llm.merge_heads %{{.*}} : tensor<?x4x32xf32> -> tensor<?x128xf32>
+  %m = llm.merge_heads %a : tensor<?x4x32xf32> -> tensor<?x128xf32>
+  return %m : tensor<?x128xf32>
+}
+
+// CHECK-LABEL: func.func @window
+func.func @window(%q: tensor<?x4x16xf32>, %cache: !llm.cache<window, [2, 16, 16], bf16>, %batch: !llm.batch) -> tensor<?x4x16xf32> {
+  // CHECK: llm.paged_attention {{.*}} scale 0.25 window 128 : tensor<?x4x16xf32>, !llm.cache<window, [2, 16, 16], bf16> -> tensor<?x4x16xf32>
+  %a = llm.paged_attention %q, %cache, %batch scale 0.25 window 128 : tensor<?x4x16xf32>, !llm.cache<window, [2, 16, 16], bf16> -> tensor<?x4x16xf32>
+  return %a : tensor<?x4x16xf32>
+}

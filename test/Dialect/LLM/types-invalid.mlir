@@ -1,0 +1,145 @@
+// RUN: llmc-opt %s -split-input-file -verify-diagnostics
+
+// expected-error @+1 {{dense storage holds floats of whole bytes but the element type is 'i8'}}
+#d = #llm.dense<i8>
+
+// -----
+
+// expected-error @+1 {{block storage needs a name}}
+#b = #llm.blocks<"", bits = 4, size = 32, scale = f16, zero = 0, order = halves>
+
+// -----
+
+// expected-error @+1 {{bits must be in 1 to 8 but is 9}}
+#b = #llm.blocks<"b", bits = 9, size = 32, scale = f16, zero = 0, order = linear>
+
+// -----
+
+// expected-error @+1 {{size must be positive and fill whole bytes but 3 elements of 4 bits do not}}
+#b = #llm.blocks<"b", bits = 4, size = 3, scale = f16, zero = 0, order = linear>
+
+// -----
+
+// expected-error @+1 {{scale must be a float type but is 'i8'}}
+#b = #llm.blocks<"b", bits = 4, size = 32, scale = i8, zero = 0, order = linear>
+
+// -----
+
+// expected-error @+1 {{min must be a float type but is 'i8'}}
+#b = #llm.blocks<"b", bits = 4, size = 32, scale = f16, zero = 0, order = linear, min = i8>
+
+// -----
+
+// expected-error @+1 {{zero must be 0 where a minimum is given but is 8}}
+#b = #llm.blocks<"b", bits = 4, size = 32, scale = f16, zero = 8, order = linear, min = f16>
+
+// -----
+
+// expected-error @+1 {{zero must be a value of 4 bits but is 16}}
+#b = #llm.blocks<"b", bits = 4, size = 32, scale = f16, zero = 16, order = linear>
+
+// -----
+
+// expected-error @+1 {{order halves needs 4 bits and an even size but has 8 bits and size 32}}
+#b = #llm.blocks<"b", bits = 8, size = 32, scale = f16, zero = 0, order = halves>
+
+// -----
+
+// expected-error @+1 {{width must be positive but is 0}}
+#r = #llm.rope<"default", base = 10000.0, width = 0, halves, magnitude = 1.0, [1.0]>
+
+// -----
+
+// expected-error @+1 {{base must be finite and positive but is}}
+#r = #llm.rope<"default", base = -1.0, width = 2, halves, magnitude = 1.0, [1.0]>
+
+// -----
+
+// expected-error @+1 {{magnitude must be finite and positive but is}}
+#r = #llm.rope<"default", base = 10000.0, width = 2, halves, magnitude = 0.0, [1.0]>
+
+// -----
+
+// expected-error @+1 {{frequency 0 must be finite but is}}
+#r = #llm.rope<"default", base = 10000.0, width = 2, halves, magnitude = 1.0, [0x7F800000]>
+
+// -----
+
+// expected-error @+1 {{layers are pairs of bounds but there are 1 bounds}}
+#l = #llm.layers<[0]>
+
+// -----
+
+// expected-error @+1 {{bound 0 must not be negative but is -1}}
+#l = #llm.layers<[-1, 3]>
+
+// -----
+
+// expected-error @+1 {{bounds must ascend but bound 2 (3) follows 3}}
+#l = #llm.layers<[0, 3, 3, 5]>
+
+// -----
+
+// expected-error @+1 {{weight dimension 1 must be positive but is 0}}
+func.func private @weight_dim(!llm.weight<[64, 0], #llm.dense<f32>>)
+
+// -----
+
+// expected-error @+1 {{storage must be dense or blocks but is 4 : i32}}
+func.func private @weight_storage(!llm.weight<[64], 4 : i32>)
+
+// -----
+
+#b = #llm.blocks<"b", bits = 4, size = 32, scale = f16, zero = 0, order = linear>
+// expected-error @+1 {{weight dimension 1 (48) must be a multiple of the block size (32)}}
+func.func private @weight_blocks(!llm.weight<[64, 48], #b>)
+
+// -----
+
+// expected-error @+1 {{paged cache shape must be [kv heads, key width, value width] but has 2 dimensions}}
+func.func private @cache_shape(!llm.cache<paged, [2, 16], f32>)
+
+// -----
+
+// expected-error @+1 {{cache dimension 1 must be positive but is 0}}
+func.func private @cache_dim(!llm.cache<window, [2, 0, 16], f32>)
+
+// -----
+
+// expected-error @+1 {{cache element type must be a float but is 'i8'}}
+func.func private @cache_element(!llm.cache<paged, [2, 16, 16], i8>)
+
+// -----
+
+// expected-error @+1 {{'llm.entry' belongs on a function}}
+module attributes {llm.entry} {}
+
+// -----
+
+// expected-error @+1 {{'llm.entry' must be a unit attribute but is "yes"}}
+func.func private @entry() attributes {llm.entry = "yes"}
+
+// -----
+
+// expected-error @+1 {{'llm.model' belongs on a module}}
+func.func private @model() attributes {llm.model = {}}
+
+// -----
+
+// expected-error @+1 {{'llm.model' key 'vocab_size' must be a positive integer but is "many"}}
+module attributes {llm.model = {vocab_size = "many"}} {}
+
+// -----
+
+// expected-error @+1 {{'llm.model' key 'architecture' must be a string but is 3 : i64}}
+module attributes {llm.model = {architecture = 3 : i64}} {}
+
+// -----
+
+// expected-error @+1 {{'llm.model' key 'note' must be a string, number, flag or list but is {}}}
+module attributes {llm.model = {note = {}}} {}
+
+// -----
+
+// expected-error @+1 {{'llm.fast' is not an attribute of the llm dialect: expected llm.entry or llm.model}}
+func.func private @unknown() attributes {llm.fast}
