@@ -70,13 +70,22 @@ void registerKernelDialects(DialectRegistry &registry) {
 
 namespace {
 
-/// Must run before math becomes LLVM intrinsics, which are library calls.
+/// Must run before math becomes LLVM intrinsics, which are library calls. Visits
+/// only what needs it: most kernels have no such operation and thousands of others.
 struct MathToPolynomials : PassWrapper<MathToPolynomials, OperationPass<LLVM::LLVMFuncOp>> {
   MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(MathToPolynomials)
   void runOnOperation() override {
+    SmallVector<Operation *> ops;
+    getOperation().walk([&](Operation *op) {
+      if (isa_and_nonnull<math::MathDialect>(op->getDialect()) &&
+          !isa<math::FmaOp, math::SqrtOp, math::AbsFOp, math::RoundEvenOp>(op))
+        ops.push_back(op);
+    });
+    if (ops.empty())
+      return;
     RewritePatternSet patterns(&getContext());
     populateMathPolynomialApproximationPatterns(patterns);
-    if (failed(applyPatternsGreedily(getOperation(), std::move(patterns))))
+    if (failed(applyOpPatternsGreedily(ops, std::move(patterns))))
       signalPassFailure();
   }
 };
@@ -144,7 +153,6 @@ LogicalResult lowerKernels(ModuleOp module) {
   func.addPass(createUBToLLVMConversionPass());
   func.addPass(std::make_unique<ControlFlowToLLVM>());
   func.addPass(createReconcileUnrealizedCastsPass());
-  func.addPass(createCanonicalizerPass());
   func.addPass(createCSEPass());
   if (failed(pm.run(module)))
     return failure();

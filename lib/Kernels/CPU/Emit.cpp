@@ -18,6 +18,12 @@
 #include "llvm/Passes/PassBuilder.h"
 #include "llvm/Support/TargetSelect.h"
 #include "llvm/Target/TargetMachine.h"
+#include "llvm/Transforms/IPO/AlwaysInliner.h"
+#include "llvm/Transforms/IPO/GlobalDCE.h"
+#include "llvm/Transforms/InstCombine/InstCombine.h"
+#include "llvm/Transforms/Scalar/EarlyCSE.h"
+#include "llvm/Transforms/Scalar/LICM.h"
+#include "llvm/Transforms/Scalar/SimplifyCFG.h"
 #include <mutex>
 
 using namespace mlir;
@@ -26,7 +32,7 @@ namespace llmc::kernels {
 namespace {
 
 constexpr const char *triple = "x86_64-unknown-linux-gnu";
-/// Operations after which a chunk is full: some 0.2 s of code generation.
+/// Operations after which a chunk is full: some 0.1 s of work.
 constexpr int64_t chunkOperations = 8000;
 
 std::unique_ptr<llvm::TargetMachine> createTargetMachine(std::string &error) {
@@ -108,18 +114,14 @@ std::unique_ptr<llvm::Module> translate(ModuleOp module, llvm::LLVMContext &cont
   return result;
 }
 
-/// -O2 without what reshapes loops: the generators give loops their final form.
+/// A short pipeline: generators give loops their final form, so that -O2 takes
+/// three times as long, changes no speed, and may undo the form.
 void optimize(llvm::Module &module, llvm::TargetMachine &machine) {
-  llvm::PipelineTuningOptions tuning;
-  tuning.LoopUnrolling = false;
-  tuning.LoopInterleaving = false;
-  tuning.LoopVectorization = false;
-  tuning.SLPVectorization = false;
   llvm::LoopAnalysisManager loops;
   llvm::FunctionAnalysisManager functions;
   llvm::CGSCCAnalysisManager calls;
   llvm::ModuleAnalysisManager modules;
-  llvm::PassBuilder builder(&machine, tuning);
+  llvm::PassBuilder builder(&machine);
   // No library exists, so that no loop may become a memset.
   llvm::TargetLibraryInfoImpl library{llvm::Triple(triple)};
   library.disableAllFunctions();
@@ -129,7 +131,23 @@ void optimize(llvm::Module &module, llvm::TargetMachine &machine) {
   builder.registerFunctionAnalyses(functions);
   builder.registerLoopAnalyses(loops);
   builder.crossRegisterProxies(loops, functions, calls, modules);
-  builder.buildPerModuleDefaultPipeline(llvm::OptimizationLevel::O2).run(module, modules);
+
+  llvm::FunctionPassManager each;
+  each.addPass(llvm::EarlyCSEPass());
+  each.addPass(llvm::InstCombinePass());
+  each.addPass(llvm::SimplifyCFGPass());
+  each.addPass(llvm::createFunctionToLoopPassAdaptor(llvm::LICMPass(llvm::LICMOptions()),
+                                                     /*UseMemorySSA=*/true));
+  each.addPass(llvm::EarlyCSEPass());
+  each.addPass(llvm::InstCombinePass());
+  // Turns chains of comparisons into jump tables.
+  each.addPass(llvm::SimplifyCFGPass(
+      llvm::SimplifyCFGOptions().convertSwitchToLookupTable(true).sinkCommonInsts(true)));
+  llvm::ModulePassManager all;
+  all.addPass(llvm::AlwaysInlinerPass());
+  all.addPass(llvm::createModuleToFunctionPassAdaptor(std::move(each)));
+  all.addPass(llvm::GlobalDCEPass());
+  all.run(module, modules);
 }
 
 LogicalResult generate(llvm::Module &module, llvm::TargetMachine &machine,

@@ -68,12 +68,14 @@ void LinearEmitter::skinny(int64_t tokens, Value weights, Value item, Value firs
   if (!k.variant().isAVX512() && (tokens > 1 || !info.isFloat()))
     count = 1;
   Value input = rowOf(x, first, spec.inputDistance());
-  for (int64_t p = 0; p < spec.tile; p += count) {
-    Values sums = skinnyPanels(tokens, count, k.at(weights, p * info.recordBytes), input);
+  k.loop(k.c(0), k.c(spec.tile), count, [&](Value p) {
+    Value base = k.at(weights, k.mul(p, info.recordBytes));
+    Values sums = skinnyPanels(tokens, count, base, input);
+    Value target = k.at(buffer, k.mul(p, 64));
     for (int64_t t = 0; t < tokens; ++t)
       for (int64_t i = 0; i < count; ++i)
-        k.store(sums[size_t(t * count + i)], buffer, 64, (t * spec.tile + p + i) * 64);
-  }
+        k.store(sums[size_t(t * count + i)], target, 64, (t * spec.tile + i) * 64);
+  });
   finish(k.c(tokens), spec.tile, first, k.mul(item, spec.tile));
 }
 

@@ -49,15 +49,16 @@ void LinearEmitter::tile(int64_t tokens, Value weights, Value x) {
   // f32 panels are read in place.
   int64_t stride = 64 * (spec.storage == Storage::F32 ? spec.tile : count);
   int64_t together = k.variant().isAVX512() ? count : 1;
-  for (int64_t first = 0; first < count; first += together) {
+  k.loop(k.c(0), k.c(count), together, [&](Value first) {
+    Value start = k.at(weights, k.mul(first, 64));
     Values zeros(size_t(tokens * together), k.splat(0));
     Values sums = k.loop(k.c(0), k.c(spec.cols), 1, zeros, [&](Value i, ValueRange carried) {
       Values next(carried);
-      Value w = k.at(weights, k.mul(i, stride));
+      Value w = k.at(start, k.mul(i, stride));
       Value input = k.at(x, k.mul(i, 4));
       Values columns;
       for (int64_t p = 0; p < together; ++p)
-        columns.push_back(k.load(k.vecF(), w, 64, (first + p) * 64));
+        columns.push_back(k.load(k.vecF(), w, 64, p * 64));
       for (int64_t t = 0; t < tokens; ++t) {
         Value value = k.broadcast(k.load(k.f32(), input, 4, t * spec.inputDistance() * 4));
         for (int64_t p = 0; p < together; ++p) {
@@ -67,10 +68,11 @@ void LinearEmitter::tile(int64_t tokens, Value weights, Value x) {
       }
       return next;
     });
+    Value target = k.at(buffer, k.mul(first, 64));
     for (int64_t t = 0; t < tokens; ++t)
       for (int64_t p = 0; p < together; ++p)
-        k.store(sums[size_t(t * together + p)], buffer, 64, (t * count + first + p) * 64);
-  }
+        k.store(sums[size_t(t * together + p)], target, 64, (t * count + p) * 64);
+  });
 }
 
 void LinearEmitter::wide(Value weights, Value item, Value first, Value tokens) {
