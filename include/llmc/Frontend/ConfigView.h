@@ -89,8 +89,7 @@ private:
   [[noreturn]] void contradiction(const Entry &a, const Entry &b) const;
   const Entry *ropeField(const std::string &layerType, const std::string &field,
                          const std::string &user);
-  void markIrrelevantRope(const std::string &layerType,
-                          std::initializer_list<const char *> fields);
+  void markIrrelevantRope(const std::string &layerType, std::initializer_list<const char *> fields);
 
   std::shared_ptr<const Json> root;
   std::string file;

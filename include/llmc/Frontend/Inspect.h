@@ -47,8 +47,8 @@ const char *verdictName(InspectReport::Verdict verdict);
 
 /// Never throws for a fault of the model's content: that is a verdict. Throws InputError
 /// when nothing can be read at `source` at all.
-InspectReport inspectModel(std::shared_ptr<const ModelSource> source,
-                           DescriptionSet &descriptions, const InspectOptions &options = {});
+InspectReport inspectModel(std::shared_ptr<const ModelSource> source, DescriptionSet &descriptions,
+                           const InspectOptions &options = {});
 
 /// Opens, matches and resolves: what a compiler calls. Throws InputError; when nothing
 /// matches, the message names the nearest description and the differences.

@@ -27,7 +27,7 @@ struct StorageFormat {
   /// Lower-case name used in messages, artifacts and tests: "f32", "q4_1".
   std::string_view name;
   ElementKind element;
-  /// Bits of one element without scales.
+  /// Bits of one element without scales, rounded down.
   unsigned bits;
   /// Elements per block (1 for plain types) and bytes of one block, scales included.
   unsigned blockSize;

@@ -29,9 +29,8 @@ const TensorDef *Description::findTensor(const std::string &role) const {
 
 std::string biasName(const std::string &weightName) {
   constexpr std::string_view suffix = ".weight";
-  return (weightName.ends_with(suffix)
-              ? weightName.substr(0, weightName.size() - suffix.size())
-              : weightName) +
+  return (weightName.ends_with(suffix) ? weightName.substr(0, weightName.size() - suffix.size())
+                                       : weightName) +
          ".bias";
 }
 
@@ -46,8 +45,8 @@ public:
     description.name = name;
     description.file = files.empty() ? name : files.back();
     static const std::vector<std::string> known = {
-        "about", "match", "extends", "synonyms", "params", "checks", "ledger",       "tensors",
-        "layers", "blocks", "model", "facts",    "gguf",   "config", "rope_pairing"};
+        "about",  "match",  "extends", "synonyms", "params", "checks", "ledger",      "tensors",
+        "layers", "blocks", "model",   "facts",    "gguf",   "config", "rope_pairing"};
     onlyKeys(root, known);
     parseMatch();
     for (const auto &[other, key] : object("synonyms").members)
@@ -125,9 +124,7 @@ private:
       fail(json, "expected an expression");
     return parseExpression(source, locate(json));
   }
-  Statement statement(const Json &json) const {
-    return parseStatement(text(json), locate(json));
-  }
+  Statement statement(const Json &json) const { return parseStatement(text(json), locate(json)); }
   bool pairing(const Json &parent) const {
     const Json *json = parent.find("rope_pairing");
     if (!json)
@@ -152,9 +149,8 @@ private:
     std::vector<std::string> formals;
     auto isName = [](const std::string &word) {
       return !word.empty() && !(word[0] >= '0' && word[0] <= '9') &&
-             std::all_of(word.begin(), word.end(), [](unsigned char c) {
-               return std::isalnum(c) || c == '_';
-             });
+             std::all_of(word.begin(), word.end(),
+                         [](unsigned char c) { return std::isalnum(c) || c == '_'; });
     };
     if (open != std::string::npos) {
       if (text.back() != ')')
@@ -205,10 +201,11 @@ private:
     }
     size_t open = spec.find('(');
     std::string kind = spec.substr(0, open);
-    static const std::map<std::string, ParamDef::Type> kinds = {
-        {"int", ParamDef::Type::Int},   {"float", ParamDef::Type::Float},
-        {"bool", ParamDef::Type::Bool}, {"text", ParamDef::Type::Text},
-        {"list", ParamDef::Type::List}};
+    static const std::map<std::string, ParamDef::Type> kinds = {{"int", ParamDef::Type::Int},
+                                                                {"float", ParamDef::Type::Float},
+                                                                {"bool", ParamDef::Type::Bool},
+                                                                {"text", ParamDef::Type::Text},
+                                                                {"list", ParamDef::Type::List}};
     auto it = kinds.find(kind);
     if (it == kinds.end())
       fail(json, "a type is int, float, bool, text or list");
@@ -363,8 +360,7 @@ private:
 Description parseDescription(const Json &json, const std::string &name,
                              const std::vector<std::string> &files) {
   if (!json.isObject())
-    throw InputError(files.back() + ": a description must be an object, it is " +
-                     json.kindName());
+    throw InputError(files.back() + ": a description must be an object, it is " + json.kindName());
   return SectionParser(json, files).parse(name);
 }
 

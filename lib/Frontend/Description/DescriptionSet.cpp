@@ -132,8 +132,7 @@ Json DescriptionSet::merged(const std::string &name, std::vector<std::string> &c
     part.members.erase(std::remove_if(part.members.begin(), part.members.end(),
                                       [](const JsonMember &member) {
                                         return member.first == "match" ||
-                                               member.first == "config" ||
-                                               member.first == "about";
+                                               member.first == "config" || member.first == "about";
                                       }),
                        part.members.end());
     if (Json *gguf = part.find("gguf"); gguf && gguf->isObject())

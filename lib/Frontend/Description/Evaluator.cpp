@@ -137,8 +137,8 @@ static Value compare(const Expr &expr, const Value &left, const Value &right) {
     else if (left.isNull() || right.isNull() || left.storage.index() == right.storage.index())
       equal = left == right;
     else
-      expressionError(expr, "'" + op + "' compares " + left.kindName() + " with " +
-                                right.kindName());
+      expressionError(expr,
+                      "'" + op + "' compares " + left.kindName() + " with " + right.kindName());
     return equal == (op == "==");
   }
   double a = numberOf(expr, left, ("'" + op + "'").c_str());
@@ -242,33 +242,42 @@ static const std::map<std::string, Builtin> &builtins() {
       {"len", {1, 1, [](E e, A a) -> Value { return int64_t(listOf(e, a[0]).size()); }}},
       {"min", {1, 64, [](E e, A a) { return extreme(e, a, false); }}},
       {"max", {1, 64, [](E e, A a) { return extreme(e, a, true); }}},
-      {"abs", {1, 1, [](E e, A a) -> Value {
-         if (const int64_t *i = a[0].get<int64_t>())
-           return *i < 0 ? integerArithmetic(e, "-", 0, *i) : a[0];
-         return std::fabs(numberOf(e, a[0], "abs"));
-       }}},
-      {"floor", {1, 1, [](E e, A a) { return toInteger(e, std::floor(numberOf(e, a[0], "floor"))); }}},
+      {"abs",
+       {1, 1,
+        [](E e, A a) -> Value {
+          if (const int64_t *i = a[0].get<int64_t>())
+            return *i < 0 ? integerArithmetic(e, "-", 0, *i) : a[0];
+          return std::fabs(numberOf(e, a[0], "abs"));
+        }}},
+      {"floor",
+       {1, 1, [](E e, A a) { return toInteger(e, std::floor(numberOf(e, a[0], "floor"))); }}},
       {"ceil", {1, 1, [](E e, A a) { return toInteger(e, std::ceil(numberOf(e, a[0], "ceil"))); }}},
       {"int", {1, 1, [](E e, A a) { return toInteger(e, std::trunc(numberOf(e, a[0], "int"))); }}},
       {"float", {1, 1, [](E e, A a) -> Value { return numberOf(e, a[0], "float"); }}},
-      {"sqrt", {1, 1, [](E e, A a) -> Value {
-         double x = numberOf(e, a[0], "sqrt");
-         if (x < 0)
-           expressionError(e, "sqrt of the negative " + a[0].toText());
-         return std::sqrt(x);
-       }}},
-      {"log", {1, 1, [](E e, A a) -> Value {
-         double x = numberOf(e, a[0], "log");
-         if (x <= 0)
-           expressionError(e, "log of " + a[0].toText() + ", which is not positive");
-         return std::log(x);
-       }}},
+      {"sqrt",
+       {1, 1,
+        [](E e, A a) -> Value {
+          double x = numberOf(e, a[0], "sqrt");
+          if (x < 0)
+            expressionError(e, "sqrt of the negative " + a[0].toText());
+          return std::sqrt(x);
+        }}},
+      {"log",
+       {1, 1,
+        [](E e, A a) -> Value {
+          double x = numberOf(e, a[0], "log");
+          if (x <= 0)
+            expressionError(e, "log of " + a[0].toText() + ", which is not positive");
+          return std::log(x);
+        }}},
       {"contains", {2, 2, [](E e, A a) -> Value { return !position(e, a).isNull(); }}},
       {"index_of", {2, 2, position}},
-      {"error", {1, 1, [](E e, A a) -> Value {
-         const std::string *text = a[0].get<std::string>();
-         expressionError(e, text ? *text : a[0].toText());
-       }}},
+      {"error",
+       {1, 1,
+        [](E e, A a) -> Value {
+          const std::string *text = a[0].get<std::string>();
+          expressionError(e, text ? *text : a[0].toText());
+        }}},
   };
   return table;
 }
@@ -300,8 +309,8 @@ static Value call(const Expr &expr, EvalContext &context) {
   if (!named.empty())
     expressionError(expr, expr.name + " takes no named arguments");
   if (args.size() < it->second.least || args.size() > it->second.most)
-    expressionError(expr, expr.name + " does not take " + std::to_string(args.size()) +
-                              " arguments");
+    expressionError(expr,
+                    expr.name + " does not take " + std::to_string(args.size()) + " arguments");
   return it->second.run(expr, args);
 }
 

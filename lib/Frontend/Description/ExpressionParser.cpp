@@ -203,9 +203,13 @@ private:
   /// Binary operators from the loosest to the tightest, all but ?? left-associative (for ??
   /// the side does not matter).
   ExprPtr binaryLevel(size_t level) {
-    static const std::vector<std::vector<std::string_view>> levels = {
-        {"??"}, {"||"}, {"&&"}, {"==", "!="}, {"<", "<=", ">", ">="},
-        {"+", "-"}, {"*", "/", "//", "%"}};
+    static const std::vector<std::vector<std::string_view>> levels = {{"??"},
+                                                                      {"||"},
+                                                                      {"&&"},
+                                                                      {"==", "!="},
+                                                                      {"<", "<=", ">", ">="},
+                                                                      {"+", "-"},
+                                                                      {"*", "/", "//", "%"}};
     if (level == levels.size())
       return unary();
     ExprPtr left = binaryLevel(level + 1);

@@ -64,6 +64,10 @@ static void fill(InspectReport &report, const ResolvedModel &resolved) {
   std::vector<Problem> problems = resolved.problems;
   report.architecture = resolved.architecture;
   addKeys(report, resolved.configLedger);
+  // A config that contradicts itself has no ledger, but every key still has its line.
+  if (report.keysUsed.empty() && report.keysIrrelevant.empty() && report.keysUnknown.empty())
+    for (const auto &member : resolved.source->config.members)
+      report.keysUnknown.push_back(member.first);
   addParameters(report, resolved);
   if (resolved.isComplete()) {
     try {
@@ -121,8 +125,8 @@ static std::string identity(const ModelSource &source) {
     return "general.architecture '" + source.gguf->architecture + "'";
   const Json *type = source.config.find("model_type");
   const Json *classes = source.config.find("architectures");
-  return "model_type " + (type ? type->dump(80) : std::string("(absent)")) +
-         " or architectures " + (classes ? classes->dump(80) : std::string("(absent)"));
+  return "model_type " + (type ? type->dump(80) : std::string("(absent)")) + " or architectures " +
+         (classes ? classes->dump(80) : std::string("(absent)"));
 }
 
 static std::vector<std::string> differences(const ModelSource &source, const Nearest &nearest) {
@@ -142,8 +146,8 @@ static std::vector<std::string> differences(const ModelSource &source, const Nea
   return reasons;
 }
 
-InspectReport inspectModel(std::shared_ptr<const ModelSource> source,
-                           DescriptionSet &descriptions, const InspectOptions &options) {
+InspectReport inspectModel(std::shared_ptr<const ModelSource> source, DescriptionSet &descriptions,
+                           const InspectOptions &options) {
   InspectReport report;
   report.target = options.target;
   std::shared_ptr<const Description> description = descriptions.match(*source);

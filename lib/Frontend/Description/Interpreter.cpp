@@ -54,10 +54,10 @@ private:
     }
     const ValueList *list = value.get<ValueList>();
     if (!list || list->size() != targets.size())
-      expressionError(*statement.value,
-                      "there are " + std::to_string(targets.size()) + " names for " +
-                          (list ? std::to_string(list->size()) + " values"
-                                : std::string(value.kindName())));
+      expressionError(
+          *statement.value,
+          "there are " + std::to_string(targets.size()) + " names for " +
+              (list ? std::to_string(list->size()) + " values" : std::string(value.kindName())));
     for (size_t i = 0; i < targets.size(); ++i)
       locals[targets[i]] = (*list)[i];
   }
@@ -83,8 +83,9 @@ private:
     for (const auto &local : scope.locals)
       names.push_back(local.first);
     std::vector<std::string> near = nearNames(name, names, 1);
-    expressionError(expr, "'" + name + "' is neither a value of this block nor a parameter nor "
-                                       "a tensor" +
+    expressionError(expr, "'" + name +
+                              "' is neither a value of this block nor a parameter nor "
+                              "a tensor" +
                               (near.empty() ? "" : "; did you mean '" + near[0] + "'?"));
   }
 
@@ -99,8 +100,8 @@ private:
     std::string bias = biasRole(tensor.role);
     for (size_t i = 0; i < model.families.size(); ++i) {
       const WeightFamily &family = model.families[i];
-      bool here = !family.perLayer || (layer && std::binary_search(family.layers.begin(),
-                                                                   family.layers.end(), *layer));
+      bool here = !family.perLayer ||
+                  (layer && std::binary_search(family.layers.begin(), family.layers.end(), *layer));
       if (here && family.role == tensor.role)
         found = int32_t(i);
       else if (here && family.role == bias)
@@ -112,8 +113,8 @@ private:
     return ref;
   }
 
-  Value call(const Expr &expr, ValueList args,
-             std::vector<std::pair<std::string, Value>> named, Scope &scope) {
+  Value call(const Expr &expr, ValueList args, std::vector<std::pair<std::string, Value>> named,
+             Scope &scope) {
     // Operators on tensors.
     if (expr.kind == Expr::Kind::Binary)
       return op(expr.name == "+" ? "residual_add" : "scale", std::move(args), {}, scope);
@@ -197,8 +198,8 @@ Value ResolvedModel::runLayer(int64_t layer, bool expandNames, OpHooks &hooks, H
   const std::string *name = block.get<std::string>();
   const BlockDef *def = name ? description->findBlock(*name) : nullptr;
   if (!def)
-    expressionError(*description->layerBlock, "layer " + std::to_string(layer) +
-                                                  " is block " + block.toText() +
+    expressionError(*description->layerBlock, "layer " + std::to_string(layer) + " is block " +
+                                                  block.toText() +
                                                   ", which 'blocks' does not define");
   if (def->formals.size() != 1)
     expressionError(*description->layerBlock, "block '" + *name + "' of layer " +

@@ -71,8 +71,8 @@ private:
 };
 
 static const char *typeName(ParamDef::Type type) {
-  static constexpr const char *names[] = {"anything", "an integer", "a number",
-                                          "true or false", "text", "a list"};
+  static constexpr const char *names[] = {"anything",      "an integer", "a number",
+                                          "true or false", "text",       "a list"};
   return names[size_t(type)];
 }
 
@@ -86,8 +86,8 @@ void ParamEvaluator::checkType(const ParamDef &def, const Value &value) const {
         culprit += (culprit.empty() ? "" : ", ") + view->describe(key);
     std::string subject = culprit.empty() ? view->fileName() : culprit;
     throw InputError(subject + ": must be " + expected + ", parameter '" + def.name + "' is " +
-                     (value.isNull() ? "null" : value.toText()) + " (" +
-                     def.location.position() + ")");
+                     (value.isNull() ? "null" : value.toText()) + " (" + def.location.position() +
+                     ")");
   };
   if (value.isNull()) {
     if (!def.nullable && def.type != Type::Any)
@@ -109,8 +109,7 @@ void ParamEvaluator::checkType(const ParamDef &def, const Value &value) const {
     auto bound = [&](double number) {
       return def.type == Type::Int ? std::to_string(int64_t(number)) : Value(number).toText();
     };
-    fail(std::string(typeName(def.type)) + " from " + bound(*def.low) + " to " +
-         bound(*def.high));
+    fail(std::string(typeName(def.type)) + " from " + bound(*def.low) + " to " + bound(*def.high));
   }
 }
 

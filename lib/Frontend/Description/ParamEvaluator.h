@@ -14,8 +14,8 @@ Value valueOf(const Json &json);
 /// means the config key.
 class ParamEvaluator {
 public:
-  ParamEvaluator(std::shared_ptr<const Description> description,
-                 std::shared_ptr<ConfigView> view, std::vector<RopeRecord> &ropes)
+  ParamEvaluator(std::shared_ptr<const Description> description, std::shared_ptr<ConfigView> view,
+                 std::vector<RopeRecord> &ropes)
       : description(std::move(description)), view(std::move(view)), ropes(ropes) {}
 
   /// Value of a parameter that is no function; `at` is where it is asked for.

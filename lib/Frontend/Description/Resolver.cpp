@@ -114,8 +114,9 @@ void Resolver::readFacts() {
     Value value = model.evaluator->evaluateWith(*expr, none);
     if (!target || !value.is<int64_t>())
       expressionError(*expr, target ? "the fact '" + fact + "' must be an integer"
-                                    : "'" + fact + "' is no fact; facts are context_length, "
-                                                   "vocab_size and hidden_size");
+                                    : "'" + fact +
+                                          "' is no fact; facts are context_length, "
+                                          "vocab_size and hidden_size");
     *target = *value.get<int64_t>();
   }
   model.bosIds = idsOf(view->use("bos_token_id", "tokens"));
@@ -146,9 +147,8 @@ void Resolver::readLayerCount() {
   // Bounded before anything loops over the layers.
   constexpr int64_t most = 10000;
   if (!number || *number < 1 || *number > most)
-    throw InputError(source.configFile + ": " +
-                     model.evaluator->keysText(*description.layerCount) + " gives " +
-                     count.toText() + " layers, it must be an integer from 1 to " +
+    throw InputError(source.configFile + ": " + model.evaluator->keysText(*description.layerCount) +
+                     " gives " + count.toText() + " layers, it must be an integer from 1 to " +
                      std::to_string(most));
   layers = *number;
 }

@@ -72,8 +72,8 @@ Value ShapeHooks::norm(const OpCall &call, size_t weights) {
 Value ShapeHooks::splitHeads(const OpCall &call) {
   int64_t in = width(call, 0), heads = intArg(call, 1), dim = intArg(call, 2);
   if (heads < 1 || dim < 1 || in % heads || in / heads != dim)
-    opError(call, std::to_string(in) + " values are not " + std::to_string(heads) +
-                      " heads of " + std::to_string(dim));
+    opError(call, std::to_string(in) + " values are not " + std::to_string(heads) + " heads of " +
+                      std::to_string(dim));
   return make({heads, dim});
 }
 
@@ -82,8 +82,8 @@ Value ShapeHooks::rotary(const OpCall &call) {
   Shape dims = shape(call, 0);
   const RopeRecord &rope = model.ropes[ropeArg(call, 1).index];
   if (rope.dim > dims[1])
-    opError(call, "a rotation of " + std::to_string(rope.dim) + " dimensions does not fit heads of " +
-                      std::to_string(dims[1]));
+    opError(call, "a rotation of " + std::to_string(rope.dim) +
+                      " dimensions does not fit heads of " + std::to_string(dims[1]));
   return make(std::move(dims));
 }
 
@@ -113,8 +113,8 @@ Value ShapeHooks::same(const OpCall &call, size_t tensors) {
   Shape dims = shape(call, 0);
   for (size_t i = 1; i < tensors; ++i)
     if (shape(call, i) != dims)
-      opError(call, "shapes " + shapeText(dims) + " and " + shapeText(shape(call, i)) +
-                        " must be equal");
+      opError(call,
+              "shapes " + shapeText(dims) + " and " + shapeText(shape(call, i)) + " must be equal");
   return make(std::move(dims));
 }
 
@@ -161,10 +161,10 @@ std::vector<Value> ShapeHooks::op(const OpCall &call) {
     return {same(call, 1)};
   if (name == "layers")
     return {layers(call)};
-  std::vector<std::string> near = nearNames(
-      name, {"linear", "embedding", "output_head", "rms_norm", "layer_norm", "split_heads",
-             "merge_heads", "rotary", "attend", "gate", "activation", "select_rows", "observe",
-             "layers"});
+  std::vector<std::string> near =
+      nearNames(name, {"linear", "embedding", "output_head", "rms_norm", "layer_norm",
+                       "split_heads", "merge_heads", "rotary", "attend", "gate", "activation",
+                       "select_rows", "observe", "layers"});
   throw UnsupportedError(call.location.position() + ": '" + name +
                          "' is neither a block, a parameter function nor an operation" +
                          (near.empty() ? "" : "; did you mean '" + near[0] + "'?") + ", in '" +

@@ -186,10 +186,10 @@ void Resolver::takeTensor(WeightFamily &family, size_t index, int64_t layer,
     return;
   const std::string &file = checkpoint.files()[tensor->file];
   if (tensor->shape != family.shape) {
-    problem(Problem::Kind::Invalid,
-            file + ": tensor '" + name + "' has shape " + shapeText(tensor->shape) +
-                ", but the config gives " + shapeText(family.shape) + " (" +
-                model.evaluator->keysText(*shapeExprs[number]) + ")");
+    problem(Problem::Kind::Invalid, file + ": tensor '" + name + "' has shape " +
+                                        shapeText(tensor->shape) + ", but the config gives " +
+                                        shapeText(family.shape) + " (" +
+                                        model.evaluator->keysText(*shapeExprs[number]) + ")");
   } else if (!tensor->format->readable) {
     problem(Problem::Kind::Unsupported,
             file + ": tensor '" + name + "' is stored as " + std::string(tensor->format->name) +
@@ -251,20 +251,20 @@ void Resolver::reportMissing(const std::vector<std::string> &missing) {
   for (const CheckpointTensor &tensor : source.checkpoint->tensors())
     if (!taken.count(tensor.name))
       names.push_back(tensor.name);
-  std::string where = source.checkpoint->files().empty() ? source.path
-                                                         : source.checkpoint->files().front();
+  std::string where =
+      source.checkpoint->files().empty() ? source.path : source.checkpoint->files().front();
   for (size_t i = 0; i < missing.size() && i < listed; ++i) {
     std::string hint;
     for (const std::string &name : nearNames(missing[i], names, 2))
       hint += (hint.empty() ? "; near names there: " : ", ") + name;
-    problem(Problem::Kind::Invalid,
-            where + ": the checkpoint lacks tensor '" + missing[i] +
-                "', which the config calls for (" +
-                model.evaluator->keysText(*description.layerCount) + ")" + hint);
+    problem(Problem::Kind::Invalid, where + ": the checkpoint lacks tensor '" + missing[i] +
+                                        "', which the config calls for (" +
+                                        model.evaluator->keysText(*description.layerCount) + ")" +
+                                        hint);
   }
   if (missing.size() > listed)
-    problem(Problem::Kind::Invalid, where + ": " + std::to_string(missing.size() - listed) +
-                                        " more tensors are missing");
+    problem(Problem::Kind::Invalid,
+            where + ": " + std::to_string(missing.size() - listed) + " more tensors are missing");
 }
 
 void Resolver::reportLeftOver() {

@@ -22,8 +22,8 @@ double Value::asDouble() const {
 }
 
 const char *Value::kindName() const {
-  static constexpr const char *names[] = {"null", "a boolean", "an integer", "a number",
-                                          "text", "a list",    "a weight",   "a tensor",
+  static constexpr const char *names[] = {"null",          "a boolean", "an integer", "a number",
+                                          "text",          "a list",    "a weight",   "a tensor",
                                           "a rope record", "absent"};
   return names[storage.index()];
 }

@@ -68,8 +68,8 @@ static void setNested(Json &config, const std::string &key, Json value, const Gg
     place = place->find(part);
   }
   if (const Json *present = place->find(rest); present && !(*present == value))
-    throw InputError(gguf.checkpoint->files().front() + ": metadata '" + metadataKey + "' = " +
-                     value.dump(80) + " contradicts the " + present->dump(80) +
+    throw InputError(gguf.checkpoint->files().front() + ": metadata '" + metadataKey +
+                     "' = " + value.dump(80) + " contradicts the " + present->dump(80) +
                      " that another value gives for " + key);
   place->set(rest, std::move(value));
 }

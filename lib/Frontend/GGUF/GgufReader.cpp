@@ -22,7 +22,19 @@ namespace llmc::frontend {
 namespace {
 
 enum ValueType : uint32_t {
-  U8, I8, U16, I16, U32, I32, F32, Bool, String, Array, U64, I64, F64,
+  U8,
+  I8,
+  U16,
+  I16,
+  U32,
+  I32,
+  F32,
+  Bool,
+  String,
+  Array,
+  U64,
+  I64,
+  F64,
 };
 
 /// Maps the file while its header is read.
@@ -121,10 +133,17 @@ private:
 
   static uint64_t scalarSize(uint32_t type) {
     switch (type) {
-    case U8: case I8: case Bool: return 1;
-    case U16: case I16: return 2;
-    case U32: case I32: case F32: return 4;
-    case U64: case I64: case F64: return 8;
+    case U8:
+    case I8:
+    case Bool: return 1;
+    case U16:
+    case I16: return 2;
+    case U32:
+    case I32:
+    case F32: return 4;
+    case U64:
+    case I64:
+    case F64: return 8;
     case String: return 8;
     case Array: return 12;
     default: return 0;
@@ -359,10 +378,10 @@ private:
         fail(what + " starts at data offset " + std::to_string(tensor.byteOffset) +
              ", inside tensor '" + previous->name + "', which ends at " + std::to_string(end));
       if (tensor.byteOffset - end >= file.alignment)
-        file.checkpoint->addDeferredFault(
-            path + ": " + std::to_string(tensor.byteOffset - end) + " bytes at data offset " +
-            std::to_string(end) + " belong to no tensor (before " + what +
-            "); the file is damaged");
+        file.checkpoint->addDeferredFault(path + ": " + std::to_string(tensor.byteOffset - end) +
+                                          " bytes at data offset " + std::to_string(end) +
+                                          " belong to no tensor (before " + what +
+                                          "); the file is damaged");
       if (!headerOnly &&
           (tensor.byteOffset > dataBytes || tensor.byteSize > dataBytes - tensor.byteOffset))
         fail(what + " has " + std::to_string(tensor.byteSize) + " bytes at data offset " +

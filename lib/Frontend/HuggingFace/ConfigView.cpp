@@ -11,9 +11,9 @@ static const char nesting[] = "text_config";
 /// Keys that a wrapper and the language model inside it spell differently for good reason.
 static bool mayDifferOutside(const std::string &key) {
   static const std::set<std::string> keys = {
-      "model_type",   "architectures", "transformers_version", "dtype",        "_name_or_path",
-      "bos_token_id", "eos_token_id",  "pad_token_id",         "use_cache",    "torch_dtype",
-      "initializer_range"};
+      "model_type",    "architectures", "transformers_version", "dtype",
+      "_name_or_path", "bos_token_id",  "eos_token_id",         "pad_token_id",
+      "use_cache",     "torch_dtype",   "initializer_range",    "auto_map"};
   return keys.count(key) != 0;
 }
 

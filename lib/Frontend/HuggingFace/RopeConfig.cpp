@@ -12,8 +12,7 @@
 namespace llmc::frontend {
 
 const ConfigView::Entry *ConfigView::ropeField(const std::string &layerType,
-                                               const std::string &field,
-                                               const std::string &user) {
+                                               const std::string &field, const std::string &user) {
   // A layer type's own value goes before one for all layers.
   for (const std::string &group : {layerType, std::string()}) {
     auto fields = ropeFields.find(group);
@@ -72,8 +71,8 @@ public:
                      "' in rope_parameters (or rope_scaling)");
   }
   [[noreturn]] void fail(const ConfigView::Entry &entry, const std::string &expected) const {
-    throw InputError(file + ": key '" + entry.path + "' = " + entry.value->dump(80) +
-                     " must be " + expected);
+    throw InputError(file + ": key '" + entry.path + "' = " + entry.value->dump(80) + " must be " +
+                     expected);
   }
 
 private:
@@ -102,8 +101,7 @@ static void readYarn(RopeRecord &rope, const Fields &fields, int64_t maxPosition
   if (fields.get("attention_factor"))
     rope.attentionFactor = fields.number("attention_factor", 1);
   else if (mscale != 0 && mscaleAllDim != 0)
-    rope.attentionFactor =
-        yarnMscale(rope.factor, mscale) / yarnMscale(rope.factor, mscaleAllDim);
+    rope.attentionFactor = yarnMscale(rope.factor, mscale) / yarnMscale(rope.factor, mscaleAllDim);
   else
     rope.attentionFactor = yarnMscale(rope.factor, 1);
   // GGUF stores a factor on top of the default instead of the result.
@@ -142,8 +140,8 @@ RopeRecord ConfigView::rope(const RopeRequest &request) {
     markIrrelevantRope(request.layerType, {"original_max_position_embeddings"});
   } else if (name == "llama3") {
     rope.type = RopeType::Llama3;
-    for (const char *field : {"factor", "low_freq_factor", "high_freq_factor",
-                              "original_max_position_embeddings"})
+    for (const char *field :
+         {"factor", "low_freq_factor", "high_freq_factor", "original_max_position_embeddings"})
       if (!fields.get(field))
         fields.missing(field, name);
     rope.factor = fields.number("factor", 1);

@@ -100,8 +100,8 @@ std::span<const std::byte> Checkpoint::data(const CheckpointTensor &tensor) cons
     if (uint64_t(status.st_size) != sizes[tensor.file]) {
       close(descriptor);
       throw InputError(path + ": had " + std::to_string(sizes[tensor.file]) +
-                       " bytes when its header was read and has " +
-                       std::to_string(status.st_size) + " now; it was changed meanwhile");
+                       " bytes when its header was read and has " + std::to_string(status.st_size) +
+                       " now; it was changed meanwhile");
     }
     void *base = mmap(nullptr, sizes[tensor.file], PROT_READ, MAP_PRIVATE, descriptor, 0);
     int error = errno;

@@ -30,13 +30,11 @@ static std::string readHeader(std::ifstream &in, const std::string &path, uint64
   uint64_t size;
   std::memcpy(&size, prefix, 8);
   if (size > maxHeaderBytes)
-    throw InputError(path + ": gives a header of " + std::to_string(size) +
-                     " bytes, at most " + std::to_string(maxHeaderBytes) +
-                     " are allowed; this is no safetensors file");
+    throw InputError(path + ": gives a header of " + std::to_string(size) + " bytes, at most " +
+                     std::to_string(maxHeaderBytes) + " are allowed; this is no safetensors file");
   if (size > fileSize - 8)
-    throw InputError(path + ": gives a header of " + std::to_string(size) +
-                     " bytes, but only " + std::to_string(fileSize - 8) +
-                     " follow; the download is incomplete");
+    throw InputError(path + ": gives a header of " + std::to_string(size) + " bytes, but only " +
+                     std::to_string(fileSize - 8) + " follow; the download is incomplete");
   std::string header(size, '\0');
   if (!in.read(header.data(), std::streamsize(size)))
     throw InputError(path + ": reading the header failed");
@@ -81,9 +79,8 @@ static CheckpointTensor readTensor(const std::string &path, const std::string &n
                      " must be two ascending whole numbers");
   if (uint64_t(last.integer - first.integer) != *bytes)
     throw InputError(where + "data_offsets " + offsets->dump() + " span " +
-                     std::to_string(last.integer - first.integer) + " bytes, but " +
-                     dtype->text + " " + shapeText(tensor.shape) + " needs " +
-                     std::to_string(*bytes));
+                     std::to_string(last.integer - first.integer) + " bytes, but " + dtype->text +
+                     " " + shapeText(tensor.shape) + " needs " + std::to_string(*bytes));
   tensor.byteOffset = dataStart + uint64_t(first.integer);
   tensor.byteSize = *bytes;
   return tensor;
@@ -117,9 +114,9 @@ static void checkTiling(Checkpoint &checkpoint, const std::string &path,
     previous = &tensor;
   }
   if (end > fileSize) {
-    const CheckpointTensor *cut = &*std::find_if(
-        tensors.begin(), tensors.end(),
-        [&](const auto &t) { return t.byteOffset + t.byteSize > fileSize; });
+    const CheckpointTensor *cut =
+        &*std::find_if(tensors.begin(), tensors.end(),
+                       [&](const auto &t) { return t.byteOffset + t.byteSize > fileSize; });
     throw InputError(at(path, cut->name) + "ends at byte " +
                      std::to_string(cut->byteOffset + cut->byteSize) + ", but the file has " +
                      std::to_string(fileSize) + " bytes and would need " + std::to_string(end) +
@@ -195,9 +192,8 @@ static std::shared_ptr<Checkpoint> readIndex(const std::string &path) {
   }
   if (!missing.empty())
     throw InputError(path + ": file '" + missing.front() + "' is missing" +
-                     (missing.size() > 1
-                          ? " and " + std::to_string(missing.size() - 1) + " more"
-                          : std::string()) +
+                     (missing.size() > 1 ? " and " + std::to_string(missing.size() - 1) + " more"
+                                         : std::string()) +
                      " of " + std::to_string(byShard.size()) + "; download all shards");
   size_t headerOnly = 0;
   for (const auto &[shard, names] : byShard) {

@@ -53,7 +53,7 @@ static constexpr StorageFormat table[] = {
     {"iq2_s",   Quant,         2, 256,  82, ScaleKind::Other, false, false, "",          22},
     {"iq4_xs",  Quant,         4, 256, 136, ScaleKind::Other, false, false, "",          23},
     {"iq1_m",   Quant,         1, 256,  56, ScaleKind::Other, false, false, "",          29},
-    {"tq1_0",   Quant,         2, 256,  54, ScaleKind::F16,   false, false, "",          34},
+    {"tq1_0",   Quant,         1, 256,  54, ScaleKind::F16,   false, false, "",          34},
     {"tq2_0",   Quant,         2, 256,  66, ScaleKind::F16,   false, false, "",          35},
     {"mxfp4",   Quant,         4,  32,  17, ScaleKind::Other, false, false, "",          39},
 };
@@ -94,8 +94,7 @@ std::optional<uint64_t> storageBytes(const StorageFormat &format, uint64_t eleme
 float bfloat16ToFloat(uint16_t bits) { return std::bit_cast<float>(uint32_t(bits) << 16); }
 
 float halfToFloat(uint16_t bits) {
-  uint32_t sign = uint32_t(bits & 0x8000) << 16, exponent = bits >> 10 & 31,
-           mantissa = bits & 1023;
+  uint32_t sign = uint32_t(bits & 0x8000) << 16, exponent = bits >> 10 & 31, mantissa = bits & 1023;
   if (exponent == 31)
     return std::bit_cast<float>(sign | 0x7F800000 | mantissa << 13);
   if (exponent == 0) {

@@ -1,0 +1,108 @@
+//===- ConfigViewTest.cpp - spellings, nesting and the key ledger ---------===//
+#include "llmc/Frontend/ConfigView.h"
+#include "TestFiles.h"
+
+#include <cmath>
+
+using namespace llmc::frontend;
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+static ConfigView view(const std::string &json) {
+  return ConfigView(parseJson(json, "config.json"), "config.json",
+                    {{"n_layer", "num_hidden_layers"}});
+}
+static RopeRecord ropeOf(const std::string &json, const std::string &layerType = {}) {
+  ConfigView config = view(json);
+  return config.rope({8, 10000.0, layerType, "rope"});
+}
+
+TEST(ConfigView, OldAndNewRopeSpellingsAgree) {
+  EXPECT_EQ(
+      ropeOf(R"({"rope_theta": 500, "rope_scaling": {"type": "linear", "factor": 3}})"),
+      ropeOf(
+          R"({"rope_parameters": {"rope_theta": 500.0, "rope_type": "linear", "factor": 3.0}})"));
+  EXPECT_EQ(ropeOf(R"({"rope_scaling": null})"), ropeOf("{}"));
+  EXPECT_EQ(ropeOf("{}").theta, 10000.0);
+}
+
+TEST(ConfigView, RopePerLayerType) {
+  std::string json =
+      R"({"rope_parameters": {"full_attention": {"rope_type": "linear", "rope_theta": 1e6, "factor": 8},
+                         "sliding_attention": {"rope_type": "default", "rope_theta": 1e4}}})";
+  EXPECT_EQ(ropeOf(json, "full_attention").factor, 8);
+  EXPECT_EQ(ropeOf(json, "sliding_attention").theta, 1e4);
+}
+
+TEST(ConfigView, YarnDefaults) {
+  RopeRecord rope = ropeOf(
+      R"({"rope_scaling": {"rope_type": "yarn", "factor": 4, "original_max_position_embeddings": 32}})");
+  EXPECT_EQ(rope.betaFast, 32);
+  EXPECT_EQ(rope.betaSlow, 1);
+  EXPECT_TRUE(rope.truncate);
+  EXPECT_DOUBLE_EQ(rope.attentionFactor, 0.1 * std::log(4.0) + 1);
+  EXPECT_DOUBLE_EQ(
+      ropeOf(
+          R"({"rope_scaling": {"rope_type": "yarn", "factor": 4, "original_max_position_embeddings": 32,
+                              "mscale": 1.0, "mscale_all_dim": 0.5}})")
+          .attentionFactor,
+      (0.1 * std::log(4.0) + 1) / (0.05 * std::log(4.0) + 1));
+  EXPECT_EQ(ropeOf(R"({"rope_scaling": {"rope_type": "yarn", "factor": 4, "attention_factor": 1.5},
+                       "max_position_embeddings": 64})")
+                .attentionFactor,
+            1.5);
+  // The factor follows from the two lengths where it is not written.
+  EXPECT_EQ(
+      ropeOf(R"({"rope_scaling": {"rope_type": "yarn", "original_max_position_embeddings": 32},
+                       "max_position_embeddings": 128})")
+          .factor,
+      4);
+}
+
+TEST(ConfigView, RopeErrorsNameTheKey) {
+  EXPECT_INPUT_ERROR(ropeOf(R"({"rope_scaling": {"type": "dynamic", "factor": 2}})"),
+                     HasSubstr("rope_scaling.type"), HasSubstr("dynamic"));
+  EXPECT_INPUT_ERROR(ropeOf(R"({"rope_scaling": {"type": "linear"}})"), HasSubstr("'factor'"));
+  EXPECT_INPUT_ERROR(ropeOf(R"({"rope_scaling": {"type": "linear", "factor": "2"}})"),
+                     HasSubstr("rope_scaling.factor"));
+  EXPECT_INPUT_ERROR(ropeOf(R"({"rope_theta": -1})"), HasSubstr("rope_theta"));
+  EXPECT_INPUT_ERROR(ropeOf(R"({"rope_scaling": 3})"), HasSubstr("rope_scaling"));
+}
+
+TEST(ConfigView, ContradictionsBetweenSpellings) {
+  EXPECT_INPUT_ERROR(view(R"({"rope_theta": 1, "rope_parameters": {"rope_theta": 2}})"),
+                     HasSubstr("'rope_theta' is 1"), HasSubstr("rope_parameters.rope_theta"));
+  EXPECT_INPUT_ERROR(
+      view(
+          R"({"torch_dtype": "float16", "dtype": "float32", "n_layer": 1, "num_hidden_layers": 2})"),
+      HasSubstr("n_layer"));
+  EXPECT_NO_THROW(view(R"({"n_layer": 2, "num_hidden_layers": 2})"));
+  EXPECT_INPUT_ERROR(view(R"({"text_config": {"hidden_size": 4}, "hidden_size": 5})"),
+                     HasSubstr("text_config.hidden_size"));
+}
+
+TEST(ConfigView, LedgerKnowsEveryKey) {
+  ConfigView config =
+      view(R"({"text_config": {"hidden_size": 4, "mystery": null, "rope_scaling": null},
+                               "model_type": "x", "use_cache": true, "rope_parameters": {"rope_theta": 5.0, "odd": 1}, "fine": 1})");
+  EXPECT_EQ(config.use("hidden_size", "D")->integer, 4);
+  EXPECT_EQ(config.use("absent", "D"), nullptr);
+  config.rope({8, 10000.0, "", "rope"});
+  config.markIrrelevant("use_*");
+  ConfigLedger ledger = config.finish({"fine"});
+  EXPECT_THAT(ledger.used["text_config.hidden_size"], ElementsAre("D"));
+  EXPECT_EQ(ledger.used.count("rope_parameters.rope_theta"), 1u);
+  EXPECT_EQ(ledger.used.count("text_config.rope_scaling"), 1u);
+  EXPECT_THAT(ledger.irrelevant, ElementsAre("use_cache"));
+  EXPECT_THAT(ledger.accepted, ElementsAre("fine"));
+  std::vector<std::string> unknown;
+  for (const auto &entry : ledger.unknown)
+    unknown.push_back(entry.first);
+  EXPECT_THAT(unknown, ElementsAre("model_type", "rope_parameters.odd", "text_config.mystery"));
+}
+
+TEST(ConfigView, NearNames) {
+  EXPECT_THAT(nearNames("num_hiden_layers", {"num_hidden_layers", "hidden_size", "vocab_size"}),
+              ElementsAre("num_hidden_layers"));
+  EXPECT_TRUE(nearNames("attention_temperature_profile", {"hidden_size"}).empty());
+}

@@ -1,0 +1,150 @@
+//===- DescriptionTest.cpp - extending, matching and faulty descriptions --===//
+#include "TinyModel.h"
+
+using namespace llmc;
+using namespace llmc::frontend;
+using namespace llmc::test;
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+/// A complete model in one file: one matrix a layer.
+static const char complete[] = R"json({
+  // comments and trailing commas are allowed
+  "match": { "model_type": ["tiny"] },
+  "params": { "D": ["width", "int(1, 64)"], "L": ["depth", "int(1, 8)"], "V": "10",
+              "double(n)": "2 * n", "C": "32" },
+  "tensors": { "embed": ["embed.weight", "[V, D]"],
+               "layer": { "w": ["layers.{i}.w.weight", "[double(D) // 2, D]"] } },
+  "layers": { "count": "L", "block": "i == 0 ? 'first' : 'rest'" },
+  "blocks": { "first": ["linear(x, w)"],
+              "rest": ["x + twice(x)"],
+              "twice(y)": ["z = linear(y, w)", "z * 2"] },
+  "model": ["x = layers(embedding(tokens, embed))", "output_head(x, embed)"],
+  "facts": { "context_length": "C", "vocab_size": "V", "hidden_size": "D" },
+  "ledger": { "irrelevant": ["color"] },
+  "config": { "width": 4, "depth": 3, "color": null },
+})json";
+
+class Descriptions : public testing::Test {
+protected:
+  std::shared_ptr<ResolvedModel> load(std::string text) {
+    DescriptionSet set;
+    return loadModel(folder.write("tiny.jsonc", text), set);
+  }
+  /// `complete` with a part replaced.
+  std::string with(const std::string &from, const std::string &to) {
+    std::string text = complete;
+    size_t at = text.find(from);
+    EXPECT_NE(at, std::string::npos) << from;
+    return text.replace(at, from.size(), to);
+  }
+  TempFolder folder;
+};
+
+TEST_F(Descriptions, CompleteModelInOneFile) {
+  auto model = load(complete);
+  EXPECT_THAT(model->schedule, ElementsAre(0, 1, 1));
+  EXPECT_EQ(model->kinds[1].block, "rest");
+  EXPECT_EQ(model->params.at("D"), Value(4));
+  DescriptionSet set;
+  auto source = std::make_shared<ModelSource>(ModelSource::open(folder.path("tiny.jsonc")));
+  InspectReport report = inspectModel(source, set);
+  EXPECT_EQ(report.verdict, InspectReport::Verdict::Ready) << report.toText();
+  EXPECT_EQ(report.parametersTotal, 40 + 3 * 16);
+  EXPECT_THAT(report.keysIrrelevant, ElementsAre("color"));
+  Json json = parseJson(report.toJson(), "report");
+  EXPECT_EQ(json.find("verdict")->text, "ready");
+  EXPECT_EQ(json.find("tensors")->items[1].find("count")->integer, 3);
+}
+
+TEST_F(Descriptions, ExtendMergesAndRemoves) {
+  folder.write("base.jsonc", complete);
+  folder.write("child.jsonc", R"json({ "extends": "base", "match": { "model_type": ["child"] },
+    "params": { "V": "20", "double(m)": "m + m" },
+    "tensors": { "layer": { "w": null, "u": ["layers.{i}.u.weight", "[D, D]"] } },
+    "blocks": { "first": ["linear(x, u)"], "twice(y)": ["linear(y, u)"] },
+    "ledger": { "irrelevant": ["shade"] } })json");
+  DescriptionSet set;
+  set.addDirectory(folder.path());
+  auto child = set.load("child");
+  EXPECT_THAT(child->bases, ElementsAre("base"));
+  EXPECT_THAT(child->modelTypes, ElementsAre("child"));
+  EXPECT_THAT(child->irrelevantKeys, ElementsAre("color", "shade"));
+  EXPECT_EQ(child->findTensor("w"), nullptr);
+  EXPECT_NE(child->findTensor("u"), nullptr);
+  EXPECT_TRUE(child->config.isNull());
+  EXPECT_EQ(child->findParam("double")->formals.at(0), "m");
+  // Positions stay those of the file that holds the text.
+  EXPECT_THAT(child->findParam("D")->location.file, HasSubstr("base.jsonc"));
+  EXPECT_THAT(child->findParam("V")->location.file, HasSubstr("child.jsonc"));
+}
+
+TEST_F(Descriptions, ExclusionHidesOnlyTheOneNamed) {
+  TinyModel tiny("mistral");
+  auto source = std::make_shared<ModelSource>(ModelSource::open(tiny.write()));
+  auto set = TinyModel::descriptions();
+  set.exclude("llama");
+  EXPECT_EQ(set.match(*source)->name, "mistral");
+  EXPECT_THAT(set.names(), testing::Not(testing::Contains("llama")));
+  set.exclude("mistral");
+  EXPECT_EQ(set.match(*source), nullptr);
+}
+
+TEST_F(Descriptions, UsersFileWins) {
+  TinyModel tiny("llama");
+  auto source = std::make_shared<ModelSource>(ModelSource::open(tiny.write()));
+  auto set = TinyModel::descriptions();
+  std::string own = folder.write("llama.jsonc",
+                                 R"({ "extends": "llama", "match": { "model_type": ["llama"] } })");
+  set.addFile(own);
+  EXPECT_EQ(set.match(*source)->file, own);
+  EXPECT_EQ(ResolvedModel::resolve(source, set.match(*source))->layerCount(), 2);
+}
+
+TEST_F(Descriptions, ErrorsPointAtFileLineAndText) {
+  EXPECT_INPUT_ERROR(load(with("\"2 * n\"", "\"2 * \"")), HasSubstr("tiny.jsonc:5:"),
+                     HasSubstr("2 * "));
+  EXPECT_INPUT_ERROR(load(with("\"facts\"", "\"fatcs\"")), HasSubstr("fatcs"), HasSubstr("facts"));
+  EXPECT_INPUT_ERROR(load(with("\"int(1, 64)\"", "\"int(1 64\"")), HasSubstr("int(low, high)"));
+  EXPECT_INPUT_ERROR(load(with("\"z * 2\"", "\"zz * 2\"")), HasSubstr("tiny.jsonc:"),
+                     HasSubstr("'zz'"), HasSubstr("'z'"));
+  EXPECT_INPUT_ERROR(load(with("\"z * 2\"", "\"twice(z)\"")), HasSubstr("recursion"));
+  EXPECT_INPUT_ERROR(load(with("\"2 * n\"", "\"double(n)\"")), HasSubstr("recursion"));
+  EXPECT_INPUT_ERROR(load(with("\"V\": \"10\"", "\"V\": \"W\", \"W\": \"V\"")),
+                     HasSubstr("depends on itself"));
+  EXPECT_INPUT_ERROR(load(with("[\"embed.weight\"", "[\"embed.{i}.weight\"")), HasSubstr("{i}"));
+  EXPECT_INPUT_ERROR(load(with("'rest'", "'none'")), HasSubstr("'none'"));
+  EXPECT_INPUT_ERROR(load(with("\"[V, D]\"", "\"[V, E]\"")), HasSubstr("'E'"));
+  EXPECT_INPUT_ERROR(load(with("\"width\": 4", "\"width\": 65")), HasSubstr("width"),
+                     HasSubstr("64"));
+}
+
+TEST_F(Descriptions, ShapesAndOperationsAreChecked) {
+  auto verdict = [&](const std::string &text) {
+    DescriptionSet set;
+    auto source =
+        std::make_shared<ModelSource>(ModelSource::open(folder.write("tiny.jsonc", text)));
+    return inspectModel(source, set);
+  };
+  InspectReport wrong = verdict(with("[double(D) // 2, D]", "[D + 1, D]"));
+  EXPECT_EQ(wrong.verdict, InspectReport::Verdict::Invalid);
+  InspectReport unknown = verdict(with("\"linear(x, w)\"", "\"liner(x, w)\""));
+  EXPECT_EQ(unknown.verdict, InspectReport::Verdict::Missing);
+  EXPECT_THAT(unknown.reasons.at(0), HasSubstr("liner"));
+}
+
+TEST_F(Descriptions, CyclesOfExtensionAreRefused) {
+  folder.write("a.jsonc", R"({ "extends": "b", "match": { "model_type": ["a"] } })");
+  folder.write("b.jsonc", R"({ "extends": "a" })");
+  DescriptionSet set;
+  set.addDirectory(folder.path());
+  EXPECT_INPUT_ERROR(set.load("a"), HasSubstr("extends itself"));
+  EXPECT_INPUT_ERROR(set.load("aa"), HasSubstr("'aa'"), HasSubstr("near names: a"));
+}
+
+TEST_F(Descriptions, SourcesAreToldApart) {
+  EXPECT_INPUT_ERROR(ModelSource::open(folder.path("none")), HasSubstr("no such file"));
+  EXPECT_INPUT_ERROR(ModelSource::open(folder.path()), HasSubstr("config.json"));
+  EXPECT_INPUT_ERROR(ModelSource::open(folder.write("x.txt", "")), HasSubstr("neither"));
+  EXPECT_INPUT_ERROR(ModelSource::open(folder.write("x.jsonc", "{}")), HasSubstr("'config'"));
+}

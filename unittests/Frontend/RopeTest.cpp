@@ -1,0 +1,72 @@
+//===- RopeTest.cpp - inverse frequencies against closed forms ------------===//
+//
+// Expected values were computed in double from the published formulas, outside
+// of this code base.
+//
+//===----------------------------------------------------------------------===//
+#include "llmc/Frontend/Rope.h"
+#include "TestFiles.h"
+
+#include <cmath>
+
+using namespace llmc::frontend;
+
+static void expectNear(const std::vector<float> &got, const std::vector<double> &want) {
+  ASSERT_EQ(got.size(), want.size());
+  for (size_t i = 0; i < want.size(); ++i)
+    EXPECT_NEAR(got[i], want[i], std::fabs(want[i]) * 1e-6) << i;
+}
+
+static RopeRecord record(RopeType type, double theta, int64_t dim) {
+  RopeRecord rope;
+  rope.type = type;
+  rope.theta = theta;
+  rope.dim = dim;
+  return rope;
+}
+
+TEST(Rope, Default) {
+  // Powers of ten are exact enough to be written down.
+  expectNear(computeInvFreq(record(RopeType::Default, 10000, 8)), {1, 0.1, 0.01, 0.001});
+}
+
+TEST(Rope, Linear) {
+  RopeRecord rope = record(RopeType::Linear, 10000, 8);
+  rope.factor = 4;
+  expectNear(computeInvFreq(rope), {0.25, 0.025, 0.0025, 0.00025});
+}
+
+TEST(Rope, Llama3HasThreeBands) {
+  RopeRecord rope = record(RopeType::Llama3, 10000, 12);
+  rope.factor = 4;
+  rope.lowFreqFactor = 1;
+  rope.highFreqFactor = 4;
+  rope.originalMaxPositions = 32;
+  expectNear(computeInvFreq(rope),
+             {1, 0.0590985445, 0.0116039721, 0.0025, 0.000538608673, 0.000116039721});
+}
+
+TEST(Rope, Yarn) {
+  RopeRecord rope = record(RopeType::Yarn, 100, 12);
+  rope.factor = 4;
+  rope.originalMaxPositions = 32;
+  expectNear(computeInvFreq(rope),
+             {1, 0.348119163, 0.107721735, 0.025, 0.0116039721, 0.00538608673});
+  rope.betaFast = 2;
+  rope.betaSlow = 0.6;
+  rope.truncate = false;
+  expectNear(computeInvFreq(rope),
+             {1, 0.464158883, 0.134872447, 0.025, 0.0116039721, 0.00538608673});
+}
+
+TEST(Rope, YarnAttentionFactor) {
+  EXPECT_DOUBLE_EQ(yarnMscale(4, 1), 0.1 * std::log(4.0) + 1);
+  EXPECT_DOUBLE_EQ(yarnMscale(4, 0.707), 0.0707 * std::log(4.0) + 1);
+  EXPECT_EQ(yarnMscale(0.5, 1), 1);
+}
+
+TEST(Rope, StoredDivisors) {
+  RopeRecord rope = record(RopeType::Default, 10000, 8);
+  rope.freqDivisors = {1, 2, 4, 8};
+  expectNear(computeInvFreq(rope), {1, 0.05, 0.0025, 0.000125});
+}

@@ -1,0 +1,130 @@
+//===- SafetensorsTest.cpp - good and hostile safetensors files -----------===//
+#include "TestFiles.h"
+#include "llmc/Frontend/Checkpoint.h"
+
+using namespace llmc;
+using namespace llmc::frontend;
+using namespace llmc::test;
+using testing::HasSubstr;
+
+static std::string entry(const std::string &dtype, const std::string &shape,
+                         const std::string &offsets) {
+  return "{\"dtype\":\"" + dtype + "\",\"shape\":" + shape + ",\"data_offsets\":" + offsets + "}";
+}
+
+class Safetensors : public testing::Test {
+protected:
+  std::shared_ptr<Checkpoint> open(const std::string &header, const std::string &data) {
+    return openSafetensors(folder.write("model.safetensors", safetensors(header, data)));
+  }
+  TempFolder folder;
+};
+
+TEST_F(Safetensors, ReadsTensors) {
+  auto checkpoint =
+      open("{\"__metadata__\":{\"format\":\"pt\"},\"b\":" + entry("BF16", "[2]", "[8,12]") +
+               ",\"a\":" + entry("F32", "[1,2]", "[0,8]") + "}",
+           bytesOf(1.5f) + bytesOf(-2.f) + bytesOf<uint16_t>(0x3F80) + bytesOf<uint16_t>(0x4000));
+  ASSERT_EQ(checkpoint->tensors().size(), 2u);
+  EXPECT_TRUE(checkpoint->hasData());
+  EXPECT_EQ(checkpoint->tensors()[0].name, "a");
+  EXPECT_EQ(checkpoint->values(*checkpoint->find("a")), (std::vector<float>{1.5f, -2.f}));
+  EXPECT_EQ(checkpoint->values(*checkpoint->find("b")), (std::vector<float>{1.f, 2.f}));
+  EXPECT_EQ(checkpoint->find("c"), nullptr);
+  EXPECT_NO_THROW(checkpoint->throwDeferredFaults());
+}
+
+TEST_F(Safetensors, HeaderAloneHasNoData) {
+  auto checkpoint = open("{\"a\":" + entry("F32", "[2]", "[0,8]") + "}", "");
+  EXPECT_FALSE(checkpoint->hasData());
+  EXPECT_TRUE(checkpoint->hasShapes());
+  EXPECT_INPUT_ERROR(checkpoint->data(checkpoint->tensors()[0]), HasSubstr("'a'"));
+}
+
+TEST_F(Safetensors, RefusesDamagedHeaders) {
+  std::string good = "{\"a\":" + entry("F32", "[2]", "[0,8]") + "}";
+  EXPECT_INPUT_ERROR(openSafetensors(folder.write("model.safetensors", "abc")),
+                     HasSubstr("model.safetensors"), HasSubstr("3 bytes"));
+  EXPECT_INPUT_ERROR(
+      openSafetensors(folder.write("model.safetensors", bytesOf<uint64_t>(1ull << 60) + good)),
+      HasSubstr("100000000"));
+  EXPECT_INPUT_ERROR(
+      openSafetensors(folder.write("model.safetensors", bytesOf<uint64_t>(500) + good)),
+      HasSubstr("500"), HasSubstr("incomplete"));
+  EXPECT_INPUT_ERROR(open("[1]", ""), HasSubstr("object"));
+  EXPECT_INPUT_ERROR(open("{\"a\":", ""), HasSubstr("JSON"));
+  EXPECT_INPUT_ERROR(open("{\"a\":{}}", ""), HasSubstr("'a'"));
+  EXPECT_INPUT_ERROR(open("{\"a\":" + entry("F12", "[2]", "[0,8]") + "}", ""), HasSubstr("F12"));
+  EXPECT_INPUT_ERROR(open("{\"a\":" + entry("F32", "[-2]", "[0,8]") + "}", ""), HasSubstr("shape"));
+  EXPECT_INPUT_ERROR(open("{\"a\":" + entry("F32", "[2.5]", "[0,8]") + "}", ""),
+                     HasSubstr("shape"));
+  EXPECT_INPUT_ERROR(open("{\"a\":" + entry("F32", "[4294967296,4294967296,4]", "[0,8]") + "}", ""),
+                     HasSubstr("too large"));
+  EXPECT_INPUT_ERROR(open("{\"a\":" + entry("F32", "[2]", "[8,0]") + "}", ""),
+                     HasSubstr("data_offsets"));
+  EXPECT_INPUT_ERROR(open("{\"a\":" + entry("F32", "[2]", "[0,12]") + "}", std::string(12, 0)),
+                     HasSubstr("'a'"), HasSubstr("12"), HasSubstr("8"));
+}
+
+TEST_F(Safetensors, RefusesBadLayouts) {
+  std::string two = "{\"a\":" + entry("F32", "[2]", "[0,8]") + ",\"b\":";
+  EXPECT_INPUT_ERROR(open(two + entry("F32", "[2]", "[4,12]") + "}", std::string(12, 0)),
+                     HasSubstr("'a'"), HasSubstr("'b'"), HasSubstr("offset"));
+  EXPECT_INPUT_ERROR(open(two + entry("F32", "[2]", "[8,16]") + "}", std::string(15, 0)),
+                     HasSubstr("model.safetensors"), HasSubstr("cut"));
+  EXPECT_INPUT_ERROR(open(two + entry("F32", "[2]", "[8,16]") + ",\"a\":1}", std::string(16, 0)),
+                     HasSubstr("twice"));
+  // Unnamed bytes wait until the tensors have been compared with the model.
+  auto gap = open(two + entry("F32", "[2]", "[12,20]") + "}", std::string(20, 0));
+  EXPECT_INPUT_ERROR(gap->throwDeferredFaults(), HasSubstr("4 bytes"), HasSubstr("'b'"));
+  auto behind = open(two + entry("F32", "[2]", "[8,16]") + "}", std::string(17, 0));
+  EXPECT_INPUT_ERROR(behind->throwDeferredFaults(), HasSubstr("1 bytes"));
+}
+
+TEST_F(Safetensors, NoticesAFileThatChanged) {
+  auto checkpoint = open("{\"a\":" + entry("F32", "[2]", "[0,8]") + "}", std::string(8, 0));
+  folder.write("model.safetensors", "short");
+  EXPECT_INPUT_ERROR(checkpoint->data(checkpoint->tensors()[0]), HasSubstr("changed"));
+}
+
+TEST_F(Safetensors, ReadsShardsThroughTheIndex) {
+  folder.write("m-1.safetensors", zeroSafetensors({{"a", {2}}}));
+  folder.write("m-2.safetensors", zeroSafetensors({{"b", {3}}, {"c", {1}}}));
+  auto index = [&](const std::string &map) {
+    folder.write("model.safetensors.index.json", "{\"weight_map\":{" + map + "}}");
+    return openSafetensorsFolder(folder.path());
+  };
+  std::string good = "\"a\":\"m-1.safetensors\",\"b\":\"m-2.safetensors\"";
+  auto checkpoint = index(good + ",\"c\":\"m-2.safetensors\"");
+  EXPECT_EQ(checkpoint->tensors().size(), 3u);
+  EXPECT_EQ(checkpoint->files().size(), 2u);
+  EXPECT_INPUT_ERROR(index(good), HasSubstr("'c'"), HasSubstr("weight_map"));
+  EXPECT_INPUT_ERROR(index(good + ",\"c\":\"m-1.safetensors\""), HasSubstr("'c'"));
+  EXPECT_INPUT_ERROR(index(good + ",\"c\":\"m-2.safetensors\",\"d\":\"m-2.safetensors\""),
+                     HasSubstr("'d'"));
+  EXPECT_INPUT_ERROR(index(good + ",\"c\":\"m-3.safetensors\""), HasSubstr("m-3.safetensors"),
+                     HasSubstr("missing"));
+  EXPECT_INPUT_ERROR(index(good + ",\"c\":\"../m-2.safetensors\""), HasSubstr("no file name"));
+  folder.write("m-2.safetensors", zeroSafetensors({{"b", {3}}, {"a", {2}}}));
+  EXPECT_INPUT_ERROR(index(good), HasSubstr("'a'"), HasSubstr("m-1.safetensors"),
+                     HasSubstr("m-2.safetensors"));
+}
+
+TEST_F(Safetensors, IndexAloneGivesNames) {
+  folder.write("model.safetensors.index.json", "{\"weight_map\":{\"a\":\"m-1.safetensors\"}}");
+  auto checkpoint = openSafetensorsFolder(folder.path());
+  ASSERT_EQ(checkpoint->tensors().size(), 1u);
+  EXPECT_FALSE(checkpoint->hasShapes());
+  EXPECT_FALSE(checkpoint->tensors()[0].shapeKnown);
+  EXPECT_INPUT_ERROR(checkpoint->values(checkpoint->tensors()[0]), HasSubstr("'a'"));
+}
+
+TEST_F(Safetensors, FolderWithoutWeights) {
+  EXPECT_EQ(openSafetensorsFolder(folder.path()), nullptr);
+}
+
+TEST_F(Safetensors, EmptyTensorsTakeNoBytes) {
+  auto checkpoint = open("{\"a\":" + entry("F32", "[0,4]", "[0,0]") + "}", "");
+  EXPECT_TRUE(checkpoint->hasData());
+  EXPECT_TRUE(checkpoint->values(*checkpoint->find("a")).empty());
+}
