@@ -1,0 +1,67 @@
+//===- ChatTemplate.h - renders the chat templates of models ----*- C++ -*-===//
+//
+// Models bring the text around a conversation as a Jinja template. This is an
+// interpreter of the part of Jinja that published templates use, with the
+// settings of Hugging Face transformers: trim_blocks and lstrip_blocks on, a
+// sandbox without changes to values, `break` and `continue`, `{% generation %}`
+// as a block without effect, and the functions raise_exception and
+// strftime_now. A template is not trusted: depth, steps and memory are bounded.
+//
+//===----------------------------------------------------------------------===//
+#ifndef LLMC_RUNTIME_CHATTEMPLATE_H
+#define LLMC_RUNTIME_CHATTEMPLATE_H
+
+#include <cstdint>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace llmc::rt {
+
+struct TemplateLimits {
+  size_t maxOutputBytes = size_t(64) << 20;
+  /// Expressions evaluated and statements run.
+  size_t maxSteps = 20'000'000;
+  /// Bytes of all strings and lists made on the way.
+  size_t maxWorkBytes = size_t(1) << 30;
+};
+
+struct ChatOptions {
+  bool addGenerationPrompt = true;
+  std::string bosToken, eosToken, unkToken, padToken;
+  nlohmann::ordered_json tools;     ///< null: none
+  nlohmann::ordered_json documents; ///< null: none
+  /// More variables, as an object: what a model's template asks for.
+  nlohmann::ordered_json extra;
+  /// Seconds since the epoch for strftime_now; without it, the clock.
+  std::optional<int64_t> now;
+};
+
+class ChatTemplate {
+public:
+  /// Throws InputError naming the line for a text that is not a template.
+  explicit ChatTemplate(std::string_view source, TemplateLimits limits = {});
+  ~ChatTemplate();
+  ChatTemplate(ChatTemplate &&) noexcept;
+  ChatTemplate &operator=(ChatTemplate &&) noexcept;
+
+  /// Renders a list of {"role": ..., "content": ...} as transformers does.
+  /// Throws InputError naming line and expression, or with the message of the
+  /// template's own raise_exception.
+  std::string renderChat(const nlohmann::ordered_json &messages,
+                         const ChatOptions &options = {}) const;
+
+  /// Renders with the members of \p variables alone.
+  std::string render(const nlohmann::ordered_json &variables,
+                     std::optional<int64_t> now = std::nullopt) const;
+
+private:
+  struct Impl;
+  std::unique_ptr<Impl> impl;
+};
+
+} // namespace llmc::rt
+
+#endif // LLMC_RUNTIME_CHATTEMPLATE_H
