@@ -75,6 +75,7 @@ private:
   Value at(int64_t area, Value index, int64_t bytes) {
     return kb.at(kb.at(kb.scratch(), area), kb.mul(index, bytes));
   }
+  void prefetch(Value pointer, int64_t offset);
   /// Whether a tile of this size reads new state at the rate of memory.
   static bool isSkinny(int64_t rows) { return rows <= 8; }
 

@@ -48,6 +48,13 @@ void AttentionEmitter::forTiles(Value from, Value to,
   }
 }
 
+/// Into the second level: the first is full of the block at hand, and requests to
+/// it wait in line with the loads.
+void AttentionEmitter::prefetch(Value pointer, int64_t offset) {
+  LLVM::Prefetch::create(kb.builder(), kb.loc(), kb.at(pointer, offset), /*rw=*/0, /*hint=*/2,
+                         /*cache=*/1);
+}
+
 //===----------------------------------------------------------------------===//
 // Scores
 //===----------------------------------------------------------------------===//
@@ -71,7 +78,7 @@ void AttentionEmitter::emitScores(const Block &block, Value query, int64_t rows)
       if (isSkinny(rows) && first == 0)
         for (int64_t u = 0; u < unroll; ++u)
           for (int64_t line = 0; line < positions * 4; line += 64)
-            kb.prefetch(kb.at(block.nextKeys, kb.mul(d, positions * 4)), u * positions * 4 + line);
+            prefetch(kb.at(block.nextKeys, kb.mul(d, positions * 4)), u * positions * 4 + line);
       for (int64_t u = 0; u < unroll; ++u) {
         Values keys;
         for (int64_t v = 0; v < vectors; ++v)
@@ -215,7 +222,7 @@ void AttentionEmitter::emitSumColumns(const Block &block, Value query, int64_t r
       Value next = kb.at(kb.at(block.nextValues, kb.mul(column, 4)), kb.mul(j, width * 4));
       for (int64_t u = 0; u < unroll; ++u)
         for (int64_t v = 0; v < vectors; ++v)
-          kb.prefetch(next, (u * width + v * lanes) * 4);
+          prefetch(next, (u * width + v * lanes) * 4);
     }
     for (int64_t u = 0; u < unroll; ++u) {
       Values loaded;
