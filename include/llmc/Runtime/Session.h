@@ -114,6 +114,8 @@ public:
   /// Ends the step that runs, or the next one. May be called from any thread
   /// and from a signal handler.
   void cancel() noexcept;
+  /// Forgets a cancel() that no step has seen yet.
+  void clearCancel() noexcept;
 
   /// Shows every instrumentation point of the steps to come; empty: none.
   void observe(Observer observer);

@@ -226,6 +226,7 @@ void Session::truncate(int32_t sequence, int64_t length) {
 }
 
 void Session::cancel() noexcept { impl->cancelled.store(true, std::memory_order_relaxed); }
+void Session::clearCancel() noexcept { impl->cancelled.store(false, std::memory_order_relaxed); }
 void Session::observe(Observer observer) { impl->observer = std::move(observer); }
 void Session::profile(bool on) { impl->ranks.front()->profile(on); }
 std::vector<LaunchTime> Session::profiled() const { return impl->ranks.front()->profiled(); }

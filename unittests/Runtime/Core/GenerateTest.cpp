@@ -1,0 +1,230 @@
+//===- GenerateTest.cpp - generation, likelihood, traces, C interface -----===//
+
+#include "TinyArtifact.h"
+#include "llmc/Runtime/Generate.h"
+#include "llmc/Runtime/Trace.h"
+#include "llmc/Runtime/llmc.h"
+
+#include <cmath>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace llmc::rt::test {
+namespace {
+
+std::vector<int32_t> greedyReference(std::vector<int32_t> tokens, int64_t count) {
+  std::vector<int32_t> chosen;
+  for (int64_t i = 0; i < count; ++i) {
+    std::vector<float> logits = tinyReference(tokens).back();
+    chosen.push_back(int32_t(std::max_element(logits.begin(), logits.end()) - logits.begin()));
+    tokens.push_back(chosen.back());
+  }
+  return chosen;
+}
+
+TEST(Generator, GreedyEqualsReferenceAndReusesThePrefix) {
+  TemporaryFolder folder;
+  Session session(openTiny(folder), {.threads = 2, .poison = true, .permuteBlocks = true});
+  Generator generator(session);
+  std::vector<int32_t> prompt = tinyTokens(21);
+  GenerateResult first = generator.generate(prompt, {.maxTokens = 6});
+  EXPECT_EQ(first.tokens, greedyReference(prompt, 6));
+  EXPECT_EQ(first.finish, FinishReason::Length);
+  EXPECT_EQ(first.timing.promptTokens, 21);
+  EXPECT_EQ(first.timing.decodedTokens, 5);
+  EXPECT_GE(first.timing.firstTokenSeconds, first.timing.prefillSeconds);
+
+  std::vector<int32_t> longer = prompt;
+  longer.insert(longer.end(), first.tokens.begin(), first.tokens.end());
+  longer.push_back(3);
+  GenerateResult second = generator.generate(longer, {.maxTokens = 4});
+  EXPECT_EQ(second.tokens, greedyReference(longer, 4));
+  EXPECT_EQ(second.timing.reusedTokens, 26);
+
+  GenerateResult again = generator.generate(prompt, {.maxTokens = 6});
+  EXPECT_EQ(again.tokens, first.tokens);
+  EXPECT_EQ(again.timing.promptTokens, 1);
+}
+
+TEST(Generator, EndsWithTheContext) {
+  TemporaryFolder folder;
+  Session session(openTiny(folder), {.threads = 1, .maxContext = 10});
+  Generator generator(session);
+  GenerateResult result = generator.generate(tinyTokens(7));
+  EXPECT_EQ(result.finish, FinishReason::Context);
+  EXPECT_EQ(result.tokens.size(), 4u);
+  EXPECT_THROW(generator.generate(tinyTokens(11)), InputError);
+  EXPECT_THROW(generator.generate({}), InputError);
+  EXPECT_EQ(generator.generate(tinyTokens(10)).tokens.size(), 1u);
+  EXPECT_TRUE(generator.generate(tinyTokens(3), {.maxTokens = 0}).tokens.empty());
+}
+
+TEST(Generator, CancelKeepsWhatThereIs) {
+  TemporaryFolder folder;
+  Session session(openTiny(folder), {.threads = 2});
+  Generator generator(session);
+  int steps = 0;
+  session.observe([&](const Observation &seen) {
+    if (seen.layer == -1 && ++steps == 4)
+      session.cancel();
+  });
+  std::vector<int32_t> prompt = tinyTokens(5);
+  GenerateResult result = generator.generate(prompt, {.maxTokens = 10});
+  EXPECT_EQ(result.finish, FinishReason::Cancelled);
+  EXPECT_EQ(result.tokens, greedyReference(prompt, 3));
+  session.observe({});
+  EXPECT_EQ(generator.generate(prompt, {.maxTokens = 5}).tokens, greedyReference(prompt, 5));
+}
+
+TEST(Perplexity, IsTheMeanOfAllButTheFirst) {
+  TemporaryFolder folder;
+  Session session(openTiny(folder), {.threads = 2});
+  std::vector<int32_t> tokens = tinyTokens(40);
+  auto logits = tinyReference(tokens);
+  double sum = 0;
+  for (size_t i = 0; i + 1 < tokens.size(); ++i) {
+    double total = 0;
+    for (float logit : logits[i])
+      total += std::exp(double(logit));
+    sum += std::log(total) - double(logits[i][size_t(tokens[i + 1])]);
+  }
+  Perplexity got = measurePerplexity(session, tokens);
+  EXPECT_NEAR(got.meanNll, sum / 39, 1e-12);
+  EXPECT_EQ(got.tokens, 39);
+  EXPECT_THROW(measurePerplexity(session, std::span(tokens).first(1)), InputError);
+  EXPECT_THROW(measurePerplexity(session, tinyTokens(60)), InputError);
+}
+
+TEST(Trace, HoldsEveryPositionWhateverTheChunks) {
+  TemporaryFolder folder;
+  Session session(openTiny(folder), {.threads = 2, .poison = true, .permuteBlocks = true});
+  std::vector<int32_t> prompt = tinyTokens(20);
+  std::vector<TraceTensor> whole = traceSession(session, prompt, {.greedy = 3});
+  std::vector<std::string> names;
+  for (const TraceTensor &tensor : whole)
+    names.push_back(tensor.name);
+  EXPECT_THAT(names, testing::ElementsAre("hidden.0", "hidden.1", "hidden.2", "hidden.3", "logits",
+                                          "greedy", "greedy_logits"));
+  auto want = tinyReference(prompt);
+  const auto &logits = std::get<std::vector<float>>(whole[4].data);
+  for (size_t t = 0; t < prompt.size(); ++t)
+    for (size_t v = 0; v < size_t(vocab); ++v)
+      EXPECT_EQ(logits[t * size_t(vocab) + v], want[t][v]);
+  std::vector<int32_t> greedy = greedyReference(prompt, 3);
+  EXPECT_EQ(std::get<std::vector<int64_t>>(whole[5].data),
+            std::vector<int64_t>(greedy.begin(), greedy.end()));
+  for (int64_t chunk : {1, 7}) {
+    auto cut = traceSession(session, prompt,
+                            {.greedy = 3, .chunk = chunk, .otherPrompt = tinyTokens(9, 5)});
+    ASSERT_EQ(cut.size(), whole.size());
+    for (size_t i = 0; i < cut.size(); ++i) {
+      EXPECT_EQ(cut[i].shape, whole[i].shape);
+      EXPECT_EQ(cut[i].data, whole[i].data) << cut[i].name;
+    }
+  }
+  EXPECT_EQ(traceSession(session, prompt, {.onlyLogits = true}).size(), 1u);
+}
+
+TEST(TraceFile, RoundTripAndRefusals) {
+  TemporaryFolder folder;
+  auto path = folder.path() / "t.safetensors";
+  std::vector<TraceTensor> tensors = {
+      {"input_ids", {1, 3}, std::vector<int64_t>{4, 5, 6}},
+      {"x", {2, 2}, std::vector<float>{1, 2, 3, 4}},
+      {"none", {0, 8}, std::vector<float>{}}};
+  writeTraceFile(path, tensors);
+  std::vector<TraceTensor> got = readTraceFile(path);
+  ASSERT_EQ(got.size(), 3u);
+  for (const TraceTensor &tensor : got)
+    for (const TraceTensor &want : tensors)
+      if (want.name == tensor.name) {
+        EXPECT_EQ(want.shape, tensor.shape);
+        EXPECT_EQ(want.data, tensor.data);
+      }
+  EXPECT_EQ(readInputIds(path), (std::vector<int32_t>{4, 5, 6}));
+  EXPECT_EQ(std::distance(std::filesystem::directory_iterator(folder.path()), {}), 1);
+
+  auto withHeader = [&](const std::string &header, const std::string &data) {
+    uint64_t size = header.size();
+    writeFile(path, std::string(reinterpret_cast<char *>(&size), 8) + header + data);
+  };
+  for (const char *header :
+       {R"({"x": {"dtype": "F32", "shape": [2], "data_offsets": [0, 12]}})",
+        R"({"x": {"dtype": "F32", "shape": [2], "data_offsets": [4, 12]}})",
+        R"({"x": {"dtype": "F64", "shape": [1], "data_offsets": [0, 8]}})",
+        R"({"x": {"dtype": "F32", "shape": [9007199254740992, 4096], "data_offsets": [0, 0]}})",
+        R"([1])", R"({"x": 1})", "{"}) {
+    withHeader(header, std::string(8, 'x'));
+    EXPECT_THROW(readTraceFile(path), InputError) << header;
+  }
+  writeFile(path, "short");
+  EXPECT_THROW(readTraceFile(path), InputError);
+  EXPECT_THROW(readInputIds(folder.path() / "absent"), InputError);
+  EXPECT_THROW(writeTraceFile(folder.path() / "no" / "t", tensors), InputError);
+}
+
+TEST(CInterface, FromFolderToTokens) {
+  TemporaryFolder folder;
+  writeTiny(folder.path());
+  llmc_artifact *artifact = nullptr;
+  EXPECT_EQ(llmc_artifact_open("/nowhere", 0, &artifact), LLMC_ERROR_INPUT);
+  EXPECT_THAT(llmc_error_message(), testing::HasSubstr("/nowhere"));
+  EXPECT_EQ(llmc_artifact_open(nullptr, 0, &artifact), LLMC_ERROR_USAGE);
+  ASSERT_EQ(llmc_artifact_open(folder.path().c_str(), LLMC_OPEN_VERIFY_HASHES, &artifact), LLMC_OK);
+  llmc_artifact_info info;
+  llmc_artifact_describe(artifact, &info);
+  EXPECT_EQ(info.vocab_size, vocab);
+  EXPECT_STREQ(info.architecture, "tiny");
+  size_t count = 0;
+  EXPECT_EQ(llmc_artifact_encode(artifact, "a", 1, 1, nullptr, &count), LLMC_ERROR_INPUT);
+  EXPECT_THAT(llmc_error_message(), testing::HasSubstr("tokenizer"));
+
+  llmc_session_options options{};
+  llmc_session *session = nullptr;
+  EXPECT_EQ(llmc_session_create(artifact, &options, &session), LLMC_ERROR_USAGE);
+  options.size = sizeof options;
+  options.threads = 2;
+  ASSERT_EQ(llmc_session_create(artifact, &options, &session), LLMC_OK);
+  llmc_artifact_close(artifact);
+  llmc_session_arena arenas[8];
+  ASSERT_EQ(llmc_session_list_arenas(session, arenas, 8), 4u);
+  EXPECT_STREQ(arenas[1].kind, "state");
+  EXPECT_EQ(arenas[1].planned_bytes, arenas[1].allocated_bytes);
+
+  std::vector<int32_t> prompt = tinyTokens(6);
+  int32_t sequence;
+  ASSERT_EQ(llmc_session_add_sequence(session, &sequence), LLMC_OK);
+  llmc_step_input input{sequence, LLMC_LOGITS_LAST, prompt.data(), prompt.size()};
+  const float *logits;
+  int64_t rows, stride;
+  ASSERT_EQ(llmc_session_step(session, &input, 1, &logits, &rows, &stride), LLMC_OK);
+  EXPECT_EQ(rows, 1);
+  EXPECT_EQ(std::vector<float>(logits, logits + stride), tinyReference(prompt).back());
+  llmc_session_cancel(session);
+  EXPECT_EQ(llmc_session_step(session, &input, 1, &logits, &rows, &stride), LLMC_CANCELLED);
+  EXPECT_EQ(llmc_session_remove_sequence(session, sequence), LLMC_OK);
+  EXPECT_EQ(llmc_session_remove_sequence(session, sequence), LLMC_ERROR_USAGE);
+
+  double nll;
+  EXPECT_EQ(llmc_session_measure_perplexity(session, prompt.data(), prompt.size(), &nll), LLMC_OK);
+  EXPECT_GT(nll, 0);
+  llmc_generator *generator;
+  ASSERT_EQ(llmc_generator_create(session, &generator), LLMC_OK);
+  llmc_generate_options wanted;
+  llmc_generate_options_init(&wanted);
+  wanted.max_tokens = 5;
+  llmc_generate_result result;
+  ASSERT_EQ(llmc_generator_run(generator, prompt.data(), prompt.size(), &wanted, &result), LLMC_OK);
+  EXPECT_EQ(std::vector<int32_t>(result.tokens, result.tokens + result.token_count),
+            greedyReference(prompt, 5));
+  EXPECT_STREQ(result.finish, "length");
+  wanted.temperature = -1;
+  EXPECT_EQ(llmc_generator_run(generator, prompt.data(), prompt.size(), &wanted, &result),
+            LLMC_ERROR_USAGE);
+  llmc_generator_destroy(generator);
+  llmc_session_destroy(session);
+  EXPECT_STRNE(llmc_version_string(), "");
+}
+
+} // namespace
+} // namespace llmc::rt::test
