@@ -1,7 +1,9 @@
 //===- LinearBench.cpp - speed of matrix products and of compiling them ---===//
 //
 // Weights pass once for each iteration. Counters: GB/s of packed weights and
-// GMAC/s, of one thread. The names hold format, shape, tokens and variant.
+// GMAC/s, of one thread. The names hold format, shape, tokens and variant. Judge
+// by the share of the probes of the same run: probe/fma is the peak of the units,
+// probe/read a plain read of as many bytes as the largest weight.
 //
 //===----------------------------------------------------------------------===//
 #include "llmc/Kernels/CPU/LinearKernels.h"
@@ -27,6 +29,21 @@ LinearSpec makeSpec(Storage storage, int64_t rows, int64_t cols, int64_t tile) {
   return spec;
 }
 
+/// Compiles and loads; dies on failure.
+void *load(mlir::ModuleOp module) {
+  llvm::SmallString<128> folder;
+  if (llvm::sys::fs::createUniqueDirectory("llmc-bench", folder))
+    std::abort();
+  std::string path = (folder + "/kernels.so").str();
+  if (mlir::failed(compileKernels(module, path)))
+    std::abort();
+  void *handle = dlopen(path.c_str(), RTLD_NOW);
+  llvm::sys::fs::remove_directories(folder);
+  if (!handle)
+    std::abort();
+  return handle;
+}
+
 struct Compiler {
   mlir::MLIRContext context;
   Compiler() {
@@ -35,24 +52,14 @@ struct Compiler {
     context.appendDialectRegistry(registry);
     context.loadAllAvailableDialects();
   }
-  /// The kernels of all specs and variants in one shared object; dies on failure.
+  /// The kernels of all specs and variants in one shared object.
   void *compile(llvm::ArrayRef<LinearSpec> specs) {
     mlir::OwningOpRef<mlir::ModuleOp> module =
         mlir::ModuleOp::create(mlir::UnknownLoc::get(&context));
     for (const LinearSpec &spec : specs)
       for (const CPUVariant &variant : cpuVariants())
         buildLinearKernel(*module, spec, variant);
-    llvm::SmallString<128> folder;
-    if (llvm::sys::fs::createUniqueDirectory("llmc-bench", folder))
-      std::abort();
-    std::string path = (folder + "/kernels.so").str();
-    if (mlir::failed(compileKernels(*module, path)))
-      std::abort();
-    void *handle = dlopen(path.c_str(), RTLD_NOW);
-    llvm::sys::fs::remove_directories(folder);
-    if (!handle)
-      std::abort();
-    return handle;
+    return load(*module);
   }
 };
 
@@ -92,6 +99,65 @@ void runLinear(benchmark::State &state, LinearSpec spec, const CPUVariant &varia
   dlclose(handle);
 }
 
+/// Independent multiply-adds, as many as a register tile has.
+void buildFma(mlir::ModuleOp module, const CPUVariant &variant) {
+  KernelBuilder k(module, "probe_fma", variant);
+  int64_t lanes = variant.vectorBits / 32, chains = 12 * variant.vectorRegisters / 16;
+  KernelBuilder::Values sums(size_t(chains), k.splat(0, lanes));
+  mlir::Value out = k.operand(0);
+  mlir::Value w = k.load(k.vecF(lanes), out, 64), x = k.load(k.vecF(lanes), out, 64, 64);
+  sums = k.loop(k.begin(), k.end(), 1, sums, [&](mlir::Value, mlir::ValueRange carried) {
+    KernelBuilder::Values next;
+    for (mlir::Value sum : carried)
+      next.push_back(k.fma(w, x, sum));
+    return next;
+  });
+  mlir::Value total = sums[0];
+  for (mlir::Value sum : llvm::ArrayRef(sums).drop_front())
+    total = k.addf(total, sum);
+  k.store(total, out, 64);
+  k.finish();
+}
+
+/// Lines of 64 bytes, two at a time.
+void buildRead(mlir::ModuleOp module, const CPUVariant &variant) {
+  KernelBuilder k(module, "probe_read", variant);
+  mlir::Value data = k.operand(1), out = k.operand(0);
+  KernelBuilder::Values sums(4, k.splatI(0));
+  sums = k.loop(k.begin(), k.end(), 4, sums, [&](mlir::Value i, mlir::ValueRange carried) {
+    KernelBuilder::Values next;
+    mlir::Value line = k.at(data, k.mul(i, 64));
+    for (auto [n, sum] : llvm::enumerate(carried))
+      next.push_back(k.xori(sum, k.load(k.vecI(), line, 64, int64_t(n) * 64)));
+    return next;
+  });
+  k.store(k.xori(k.xori(sums[0], sums[1]), k.xori(sums[2], sums[3])), out, 64);
+  k.finish();
+}
+
+void runProbe(benchmark::State &state, const CPUVariant &variant, bool read) {
+  Compiler compiler;
+  mlir::OwningOpRef<mlir::ModuleOp> module =
+      mlir::ModuleOp::create(mlir::UnknownLoc::get(&compiler.context));
+  read ? buildRead(*module, variant) : buildFma(*module, variant);
+  void *handle = load(*module);
+  std::string name = (read ? "probe_read" : "probe_fma") + variant.suffix.str();
+  auto kernel = reinterpret_cast<llmc_kernel_fn>(dlsym(handle, name.c_str()));
+  const int64_t bytes = 16 << 20, steps = 100000;
+  Memory data = allocate(read ? bytes : 128, 0), out = allocate(128, 0);
+  void *args[] = {nullptr, out.get(), data.get()};
+  for (auto _ : state)
+    kernel(args, 0, read ? bytes / 64 : steps, nullptr);
+  if (read)
+    state.counters["GB/s"] =
+        benchmark::Counter(double(bytes) * 1e-9, benchmark::Counter::kIsIterationInvariantRate);
+  else
+    state.counters["GMAC/s"] = benchmark::Counter(
+        double(steps * 12 * variant.vectorRegisters / 16 * variant.vectorBits / 32) * 1e-9,
+        benchmark::Counter::kIsIterationInvariantRate);
+  dlclose(handle);
+}
+
 /// The products of a small model, both variants: what the kernels phase pays.
 void compileModel(benchmark::State &state) {
   std::vector<LinearSpec> specs;
@@ -114,7 +180,13 @@ int main(int argc, char **argv) {
   struct Shape {
     int64_t rows, cols, tokens;
   };
-  // In cache, and 1.5 or more times 16 MiB for the stream.
+  for (const CPUVariant &variant : cpuVariants())
+    for (bool read : {false, true})
+      if (hostSupports(variant))
+        benchmark::RegisterBenchmark(
+            ((read ? "probe/read/" : "probe/fma/") + variant.name.str()).c_str(),
+            [=, &variant](benchmark::State &state) { runProbe(state, variant, read); });
+  // The first stays in cache.
   const Shape shapes[] = {{1536, 576, 1}, {49152, 576, 1},   {1536, 576, 4},
                           {1536, 576, 7}, {1536, 576, 480}, {576, 1536, 480}};
   for (Storage storage : {Storage::Q4_1, Storage::Q4_0, Storage::Q8_0, Storage::F16, Storage::F32})

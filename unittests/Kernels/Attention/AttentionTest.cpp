@@ -225,6 +225,19 @@ TEST(AttentionTest, LargeScores) {
   checkShapes({spec}, 1e-3);
 }
 
+TEST(AttentionTest, ChecksSpecs) {
+  AttentionSpec good = makeSpec(4, 2, 16, 16), bad = good;
+  EXPECT_EQ(checkAttention(good), "");
+  bad.heads = 5;
+  EXPECT_EQ(checkAttention(bad), "query heads (5) are not a multiple of kv heads (2)");
+  bad = good;
+  bad.state.blockTokens = 24;
+  EXPECT_EQ(checkAttention(bad), "a state block of 24 positions is not a multiple of 16");
+  bad = good;
+  bad.qStride = 63;
+  EXPECT_NE(checkAttention(bad), "");
+}
+
 TEST(AttentionTest, NamesFollowTheSpec) {
   AttentionSpec x = makeSpec(4, 2, 16, 16), y = x;
   EXPECT_EQ(attentionKernelName(x), attentionKernelName(y));

@@ -144,6 +144,7 @@ void check(const std::vector<PrologueSpec> &specs) {
   kernels.compile();
   for (const PrologueSpec &spec : specs) {
     SCOPED_TRACE(prologueKernelName(spec));
+    EXPECT_EQ(checkPrologue(spec), "");
     std::vector<std::unique_ptr<Step>> bits;
     for (const CPUVariant *variant : Kernels::variants())
       for (int64_t items : {1 << 30, 7}) {
@@ -238,6 +239,25 @@ TEST(PrologueTest, CopyAlone) {
   spec.v.reset();
   spec.qOut = HeadRows{outOperand, spec.q->stride, 1};
   check({spec});
+}
+
+TEST(PrologueTest, ChecksSpecs) {
+  PrologueSpec good = makeSpec(4, 2, 48, 32);
+  good.rotary = turn(32);
+  good.append = stateOperand;
+  EXPECT_EQ(checkPrologue(good), "");
+  PrologueSpec bad = good;
+  bad.rotary = turn(32, RotaryPairs::Halves, 20);
+  EXPECT_EQ(checkPrologue(bad), "rotary positions cover channels 20 to 52 of heads of 48");
+  bad.rotary = turn(7);
+  EXPECT_EQ(checkPrologue(bad), "rotary positions turn pairs: a width of 7 is not even");
+  bad = good;
+  bad.v.reset();
+  EXPECT_EQ(checkPrologue(bad), "an append needs k, v and the state's layout");
+  bad = good;
+  bad.q.reset();
+  bad.qNorm = HeadNorm{qScale};
+  EXPECT_EQ(checkPrologue(bad), "q is normed or placed, but there is no q");
 }
 
 /// One kernel for everything gives the bits of three.

@@ -357,6 +357,16 @@ TEST(RowTest, StridesHeadsAndIndices) {
   }
 }
 
+TEST(RowTest, ChecksPrograms) {
+  EXPECT_EQ(checkRowProgram(addNorm(12)), "");
+  RowProgram empty(12), mixed(12);
+  EXPECT_EQ(checkRowProgram(empty), "a row program without outputs computes nothing");
+  mixed.output(mixed.add(mixed.input({0, 12, 0, 0, RowElement::F32, RowIndex::OutputRow}),
+                         mixed.input({1, 12, 0, 0, RowElement::F32, RowIndex::TokenId})),
+               2u);
+  EXPECT_NE(checkRowProgram(mixed), "");
+}
+
 TEST(RowTest, NaNStays) {
   RowProgram p(20);
   int x = p.input(0u);

@@ -93,6 +93,8 @@ struct PrologueSpec {
   std::optional<unsigned> append;
 };
 
+/// What is wrong with a spec; empty when nothing is.
+std::string checkPrologue(const PrologueSpec &spec);
 std::string prologueKernelName(const PrologueSpec &spec);
 int64_t prologueKernelScratch(const PrologueSpec &spec);
 int64_t prologueKernelItems(const PrologueSpec &spec, const llmc_batch &batch);
@@ -114,6 +116,8 @@ struct AttentionSpec {
   int64_t outStride = 0, outOffset = 0; ///< Elements; a head is state.valueWidth wide.
 };
 
+/// What is wrong with a spec; empty when nothing is.
+std::string checkAttention(const AttentionSpec &spec);
 std::string attentionKernelName(const AttentionSpec &spec);
 int64_t attentionKernelScratch(const AttentionSpec &spec);
 int64_t attentionKernelItems(const AttentionSpec &spec, const llmc_batch &batch);

@@ -179,6 +179,8 @@ private:
   std::vector<Output> outs;
 };
 
+/// What is wrong with a program; empty when nothing is.
+std::string checkRowProgram(const RowProgram &program);
 /// Kernel name; equal programs have equal names, different ones different names.
 std::string rowKernelName(const RowProgram &program);
 /// Scratch bytes of one thread.

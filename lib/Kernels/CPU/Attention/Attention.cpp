@@ -41,8 +41,7 @@ AttentionLayout::AttentionLayout(const AttentionSpec &spec) {
 AttentionEmitter::AttentionEmitter(ModuleOp module, const AttentionSpec &spec,
                                    const CPUVariant &variant)
     : spec(spec), layout(spec), kb(module, attentionKernelName(spec), variant) {
-  assert(spec.heads % spec.state.heads == 0 && "query heads share kv heads evenly");
-  assert(spec.state.blockTokens % lanes == 0 && "a block is whole vectors of positions");
+  assert(checkAttention(spec).empty() && "a valid spec");
   queries = kb.operand(0);
   state = kb.operand(1);
   out = kb.operand(2);
@@ -216,6 +215,23 @@ void AttentionEmitter::emitBlock(const Group &group, Value index, Value lastInde
 //===----------------------------------------------------------------------===//
 // Interface
 //===----------------------------------------------------------------------===//
+
+std::string checkAttention(const AttentionSpec &spec) {
+  const PagedState &state = spec.state;
+  if (state.heads <= 0 || state.keyWidth <= 0 || state.valueWidth <= 0)
+    return "paged attention needs kv heads with keys and values";
+  if (spec.heads <= 0 || spec.heads % state.heads)
+    return "query heads (" + std::to_string(spec.heads) + ") are not a multiple of kv heads (" +
+           std::to_string(state.heads) + ")";
+  if (state.blockTokens <= 0 || state.blockTokens % 16)
+    return "a state block of " + std::to_string(state.blockTokens) +
+           " positions is not a multiple of 16";
+  if (spec.window < 0 || !(spec.softcap >= 0))
+    return "a window and a softcap are positive, or 0 for none";
+  if (spec.qStride < spec.heads * state.keyWidth || spec.outStride < spec.heads * state.valueWidth)
+    return "rows of q and of the output are at least as far apart as their heads are wide";
+  return "";
+}
 
 std::string attentionKernelName(const AttentionSpec &spec) {
   std::string text;

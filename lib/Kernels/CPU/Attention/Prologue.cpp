@@ -299,6 +299,37 @@ void print(llvm::raw_ostream &os, char what, const std::optional<HeadNorm> &norm
 
 } // namespace
 
+std::string checkPrologue(const PrologueSpec &spec) {
+  const PagedState &state = spec.state;
+  if (!spec.q && !spec.k && !spec.v)
+    return "a prologue needs one of q, k and v";
+  if (spec.q && spec.heads <= 0)
+    return "q has no heads";
+  if ((spec.q || spec.k) && state.keyWidth <= 0)
+    return "heads of q and k have no channels";
+  if ((spec.k || spec.v) && state.heads <= 0)
+    return "k and v have no heads";
+  if ((spec.qOut || spec.qNorm) && !spec.q)
+    return "q is normed or placed, but there is no q";
+  if ((spec.kOut || spec.kNorm) && !spec.k)
+    return "k is normed or placed, but there is no k";
+  if (spec.rotary) {
+    const Rotary &rotary = *spec.rotary;
+    if (rotary.width <= 0 || rotary.width % 2)
+      return "rotary positions turn pairs: a width of " + std::to_string(rotary.width) +
+             " is not even";
+    if (rotary.first < 0 || rotary.first + rotary.width > state.keyWidth)
+      return "rotary positions cover channels " + std::to_string(rotary.first) + " to " +
+             std::to_string(rotary.first + rotary.width) + " of heads of " +
+             std::to_string(state.keyWidth);
+  }
+  if (spec.v && !spec.append)
+    return "v is only appended, but there is no append";
+  if (spec.append && (!spec.k || !spec.v || state.valueWidth <= 0 || state.blockTokens <= 0))
+    return "an append needs k, v and the state's layout";
+  return "";
+}
+
 std::string prologueKernelName(const PrologueSpec &spec) {
   std::string text;
   llvm::raw_string_ostream os(text);

@@ -99,6 +99,25 @@ unsigned RowProgram::operandCount() const {
   return count;
 }
 
+std::string checkRowProgram(const RowProgram &program) {
+  if (program.width() <= 0 || program.rowsPerToken() <= 0)
+    return "a row program needs rows of at least one element, at least one a token";
+  if (program.outputs().empty())
+    return "a row program without outputs computes nothing";
+  bool looksUp = false;
+  for (const RowOp &op : program.ops()) {
+    looksUp |= op.kind == RowOpKind::Input && op.operand.index == RowIndex::TokenId;
+    if (op.kind == RowOpKind::Softcap && !(op.params[0] > 0))
+      return "a softcap is a positive number";
+    if (op.kind == RowOpKind::Clamp && !(op.params[0] <= op.params[1]))
+      return "a clamp's low bound is above its high bound";
+  }
+  if (looksUp && program.countsOutputs())
+    return "a row program is over tokens or over outputs: an operand indexed by token id does not "
+           "go with one indexed by output row";
+  return "";
+}
+
 //===----------------------------------------------------------------------===//
 // Names
 //===----------------------------------------------------------------------===//

@@ -1,0 +1,86 @@
+// RUN: llmc-opt %s --llm-fuse-gated-linear -split-input-file | FileCheck %s
+// RUN: llmc-opt %s --llm-fuse-gated-linear --llm-fuse-gated-linear -split-input-file | FileCheck %s
+// RUN: llmc-opt %s --llm-fuse-gated-linear --remarks-filter=fusion -split-input-file -verify-diagnostics
+// RUN: llmc-opt %s --llm-fuse-gated-linear=enabled=false -split-input-file | FileCheck %s --check-prefix=OFF
+// RUN: llmc-opt %s --llm-fuse-gated-linear --llm-inline-fusions -split-input-file | FileCheck %s --check-prefix=OFF
+
+// OFF-NOT: llm.fusion
+
+!w = !llm.weight<[128, 64], #llm.dense<f32>>
+!b = !llm.weight<[128], #llm.dense<f32>>
+
+// CHECK-LABEL: func.func @gated
+// CHECK-SAME: %[[X:.*]]: tensor<?x64xf32>, %[[G:.*]]: !llm.weight<[128, 64], #llm.dense<f32>>, %[[U:.*]]: !llm.weight<[128, 64], #llm.dense<f32>>, %[[BIAS:.*]]: !llm.weight<[128], #llm.dense<f32>>
+func.func @gated(%x: tensor<?x64xf32>, %wg: !w, %wu: !w, %bias: !b) -> tensor<?x128xf32> {
+  // CHECK: %[[Y:.*]] = llm.fusion "gated-linear" (%[[X]], %[[U]], %[[G]], %[[BIAS]])
+  // CHECK: llm.linear
+  // CHECK: llm.linear
+  // CHECK: %[[GATED:.*]] = llm.gate gelu_tanh
+  // CHECK: llm.yield %[[GATED]]
+  // CHECK: return %[[Y]]
+  // expected-remark @+1 {{[Passed] gated-linear | Category:fusion | Function=gated | bytes_per_token_saved=2304, launches_saved=2, ops=3}}
+  %u = llm.linear %x, %wu : tensor<?x64xf32>, !w -> tensor<?x128xf32>
+  %g = llm.linear %x, %wg bias %bias : tensor<?x64xf32>, !w, !b -> tensor<?x128xf32>
+  %y = llm.gate gelu_tanh %g, %u : tensor<?x128xf32>
+  return %y : tensor<?x128xf32>
+}
+
+// -----
+
+// CHECK-LABEL: func.func @no_epilogue
+func.func @no_epilogue(%x: tensor<?x64xf32>, %w: !llm.weight<[64, 64], #llm.dense<f32>>) -> tensor<?x64xf32> {
+  // CHECK-NOT: llm.fusion
+  %g = llm.linear %x, %w : tensor<?x64xf32>, !llm.weight<[64, 64], #llm.dense<f32>> -> tensor<?x64xf32>
+  %u = llm.linear %x, %w : tensor<?x64xf32>, !llm.weight<[64, 64], #llm.dense<f32>> -> tensor<?x64xf32>
+  // expected-remark @+1 {{[Missed] gated-linear | Category:fusion | Function=no_epilogue | Reason="no product's epilogue has sigmoid"}}
+  %y = llm.gate sigmoid %g, %u : tensor<?x64xf32>
+  return %y : tensor<?x64xf32>
+}
+
+// -----
+
+// CHECK-LABEL: func.func @other_inputs
+func.func @other_inputs(%x: tensor<?x64xf32>, %z: tensor<?x64xf32>, %w: !llm.weight<[64, 64], #llm.dense<f32>>) -> tensor<?x64xf32> {
+  // CHECK-NOT: llm.fusion
+  %g = llm.linear %x, %w : tensor<?x64xf32>, !llm.weight<[64, 64], #llm.dense<f32>> -> tensor<?x64xf32>
+  %u = llm.linear %z, %w : tensor<?x64xf32>, !llm.weight<[64, 64], #llm.dense<f32>> -> tensor<?x64xf32>
+  // expected-remark @+1 {{Reason="gate and up are products of different inputs"}}
+  %y = llm.gate silu %g, %u : tensor<?x64xf32>
+  return %y : tensor<?x64xf32>
+}
+
+// -----
+
+// CHECK-LABEL: func.func @other_storage
+func.func @other_storage(%x: tensor<?x64xf32>, %w: !llm.weight<[64, 64], #llm.dense<f32>>, %v: !llm.weight<[64, 64], #llm.dense<bf16>>) -> tensor<?x64xf32> {
+  // CHECK-NOT: llm.fusion
+  %g = llm.linear %x, %w : tensor<?x64xf32>, !llm.weight<[64, 64], #llm.dense<f32>> -> tensor<?x64xf32>
+  %u = llm.linear %x, %v : tensor<?x64xf32>, !llm.weight<[64, 64], #llm.dense<bf16>> -> tensor<?x64xf32>
+  // expected-remark @+1 {{Reason="gate is stored as f32, up as bf16"}}
+  %y = llm.gate silu %g, %u : tensor<?x64xf32>
+  return %y : tensor<?x64xf32>
+}
+
+// -----
+
+// CHECK-LABEL: func.func @other_use
+func.func @other_use(%x: tensor<?x64xf32>, %w: !llm.weight<[64, 64], #llm.dense<f32>>) -> tensor<?x64xf32> {
+  // CHECK-NOT: llm.fusion
+  %g = llm.linear %x, %w : tensor<?x64xf32>, !llm.weight<[64, 64], #llm.dense<f32>> -> tensor<?x64xf32>
+  %u = llm.linear %x, %w : tensor<?x64xf32>, !llm.weight<[64, 64], #llm.dense<f32>> -> tensor<?x64xf32>
+  llm.observe %g "gate" : tensor<?x64xf32>
+  // expected-remark @+1 {{Reason="gate has another use than the gate"}}
+  %y = llm.gate silu %g, %u : tensor<?x64xf32>
+  return %y : tensor<?x64xf32>
+}
+
+// -----
+
+// CHECK-LABEL: func.func @no_product
+func.func @no_product(%x: tensor<?x64xf32>, %w: !llm.weight<[64, 64], #llm.dense<f32>>) -> tensor<?x64xf32> {
+  // CHECK-NOT: llm.fusion
+  %g = llm.linear %x, %w : tensor<?x64xf32>, !llm.weight<[64, 64], #llm.dense<f32>> -> tensor<?x64xf32>
+  // expected-remark @+1 {{Reason="up comes from an argument"}}
+  %y = llm.gate silu %g, %x : tensor<?x64xf32>
+  return %y : tensor<?x64xf32>
+}

@@ -1,0 +1,46 @@
+//===- Commands.h - the subcommands of llmc ---------------------*- C++ -*-===//
+//
+// Every command registers itself on the application; its callback sets the exit
+// code or throws (see llmc/Support/Error.h).
+//
+//===----------------------------------------------------------------------===//
+#ifndef LLMC_TOOLS_LLMC_COMMANDS_H
+#define LLMC_TOOLS_LLMC_COMMANDS_H
+
+#include "llmc/Runtime/TraceFile.h"
+
+#include <CLI/CLI.hpp>
+
+namespace llmc {
+
+void addRunCommand(CLI::App &app, int &exitCode);
+void addChatCommand(CLI::App &app, int &exitCode);
+void addTraceCommand(CLI::App &app, int &exitCode);
+void addBenchCommand(CLI::App &app, int &exitCode);
+void addVerifyCommand(CLI::App &app, int &exitCode);
+
+// Commands that need the compiler.
+void addInspectCommand(CLI::App &app, int &exitCode);
+void addCompileCommand(CLI::App &app, int &exitCode);
+
+/// What `llmc trace` was asked for, where the runtime does not execute it.
+struct TraceRequest {
+  std::string subject, device;
+  std::vector<int32_t> prompt;
+  std::vector<int32_t> otherPrompt; ///< of --with; empty: none
+  int64_t greedy = 0, chunk = 0;
+  bool onlyLogits = false;
+  int threads = 0; ///< 0: not given
+  std::vector<std::string> descriptions, excludedDescriptions, acceptedKeys;
+};
+using TraceHook = std::vector<rt::TraceTensor> (*)(const TraceRequest &request);
+
+/// Executes requests for `device`: "evaluator", "ptx". Call before parsing.
+void setTraceHook(const std::string &device, TraceHook hook);
+
+/// Registers the evaluator's hook (built with the compiler).
+void registerEvaluatorTrace();
+
+} // namespace llmc
+
+#endif // LLMC_TOOLS_LLMC_COMMANDS_H
