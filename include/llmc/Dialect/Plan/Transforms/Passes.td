@@ -69,7 +69,7 @@ def VerifyPass : Pass<"plan-verify", "::llmc::plan::ProgramOp"> {
 
     Changes nothing. Numbers: unchanged. Not applicable: never.
 
-    [[example: Dialect/Plan/verify.mlir]]
+    [[example: Dialect/Plan/verify-invalid.mlir]]
   }];
 }
 
