@@ -181,24 +181,22 @@ static bool readsFrom(OpOperand &use) {
 
 /// No use of `versions`, which all are the same state, comes after an append.
 static LogicalResult verifyOneVersion(ArrayRef<Value> versions) {
-  Operation *append = nullptr;
-  SmallVector<Operation *> others;
+  SmallVector<Operation *> appends, others;
   for (Value version : versions)
-    for (OpOperand &use : version.getUses()) {
-      if (!appendsTo(use)) {
-        others.push_back(use.getOwner());
-        continue;
-      }
-      if (append) {
-        auto diagnostic = use.getOwner()->emitOpError("appends to a state that is appended to "
-                                                      "already");
-        diagnostic.attachNote(append->getLoc()) << "the other append";
-        return failure();
-      }
-      append = use.getOwner();
-    }
-  if (!append)
+    for (OpOperand &use : version.getUses())
+      (appendsTo(use) ? appends : others).push_back(use.getOwner());
+  if (appends.empty())
     return success();
+  // Uses come in no particular order: the first append is the one that counts.
+  for (Operation *&other : llvm::drop_begin(appends))
+    if (other->getBlock() == appends.front()->getBlock() && other->isBeforeInBlock(appends.front()))
+      std::swap(other, appends.front());
+  Operation *append = appends.front();
+  if (appends.size() > 1) {
+    auto diagnostic = appends[1]->emitOpError("appends to a state that is appended to already");
+    diagnostic.attachNote(append->getLoc()) << "the other append";
+    return failure();
+  }
   for (Operation *other : others) {
     Operation *ancestor = append->getBlock()->findAncestorOpInBlock(*other);
     if (ancestor && ancestor->isBeforeInBlock(append))
