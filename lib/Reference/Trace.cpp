@@ -107,8 +107,9 @@ trace(mlir::ModuleOp module, WeightSource &weights, llvm::ArrayRef<int32_t> prom
   int64_t stepRows = 0;
   if (!options.onlyLogits)
     evaluator.setObserver([&](llvm::StringRef name, const HostTensor<T> &value) {
-      // Decoded tokens are no part of the trace, and the first failure counts.
-      if (request.inPrompt() && !failure)
+      // Decoded tokens are no part of the trace, and the first failure counts. The logits
+      // are what the entry returns.
+      if (request.inPrompt() && name != "logits" && !failure)
         failure = collector.append(name, value, request, stepRows);
     });
 

@@ -117,11 +117,12 @@ TEST_F(EvaluatorTest, ObservesEveryLayerByName) {
   std::vector<std::string> names;
   fresh.setObserver([&](llvm::StringRef name, const HostTensor<double> &value) {
     names.push_back(name.str());
-    EXPECT_EQ(value.shape, Shape({3, TinyModel::width}));
+    bool isLogits = name == "logits";
+    EXPECT_EQ(value.shape, Shape({3, isLogits ? TinyModel::vocabulary : TinyModel::width}));
   });
   run(fresh, stepOf(0, 0, second));
   EXPECT_EQ(names, (std::vector<std::string>{"hidden.0", "hidden.1", "hidden.2", "hidden.3",
-                                             "final_norm"}));
+                                             "final_norm", "logits"}));
 }
 
 TEST_F(EvaluatorTest, AnEmptyStepGivesNoRows) {

@@ -90,6 +90,7 @@ func.func @main(%tokens: tensor<?xi32>, %batch: !llm.batch) -> tensor<?x11xf32>
   %3 = llm.rms_norm %2, %n eps 1.0e-3 : !x, !norm
   llm.observe %3 "final_norm" : !x
   %4 = llm.output_head %3, %table : !x, !table -> tensor<?x11xf32>
+  llm.observe %4 "logits" : tensor<?x11xf32>
   return %4 : tensor<?x11xf32>
 }
 )mlir";

@@ -40,7 +40,8 @@ struct TraceTensor {
 };
 
 /// The observed values of the prompt, [T, …] each, in the order they were first seen; then
-/// `logits` [T, V], and with `options.greedy` > 0 the tokens `greedy` [N] and the logits that
+/// `logits` [T, V], what the entry returns (a value observed under this name is left to it);
+/// and with `options.greedy` > 0 the tokens `greedy` [N] and the logits that
 /// each was chosen from, `greedy_logits` [N, V]. Ties go to the smaller token.
 llvm::Expected<std::vector<TraceTensor>> traceModel(mlir::ModuleOp module, WeightSource &weights,
                                                     llvm::ArrayRef<int64_t> prompt,
