@@ -48,7 +48,8 @@ void LinearEmitter::tile(int64_t tokens, Value weights, Value x) {
   int64_t count = widePanels(spec);
   // f32 panels are read in place.
   int64_t stride = 64 * (spec.storage == Storage::F32 ? spec.tile : count);
-  int64_t together = k.variant().isAVX512() ? count : 1;
+  // Few tokens leave registers for both panels, and need both to hide latency.
+  int64_t together = k.variant().isAVX512() || tokens <= 2 ? count : 1;
   k.loop(k.c(0), k.c(count), together, [&](Value first) {
     Value start = k.at(weights, k.mul(first, 64));
     Values zeros(size_t(tokens * together), k.splat(0));
