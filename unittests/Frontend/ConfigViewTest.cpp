@@ -28,7 +28,8 @@ TEST(ConfigView, OldAndNewRopeSpellingsAgree) {
 
 TEST(ConfigView, RopePerLayerType) {
   std::string json =
-      R"({"rope_parameters": {"full_attention": {"rope_type": "linear", "rope_theta": 1e6, "factor": 8},
+      R"({"rope_parameters": {"full_attention": {"rope_type": "linear", "rope_theta": 1e6,
+                                                 "factor": 8},
                          "sliding_attention": {"rope_type": "default", "rope_theta": 1e4}}})";
   EXPECT_EQ(ropeOf(json, "full_attention").factor, 8);
   EXPECT_EQ(ropeOf(json, "sliding_attention").theta, 1e4);
@@ -36,17 +37,18 @@ TEST(ConfigView, RopePerLayerType) {
 
 TEST(ConfigView, YarnDefaults) {
   RopeRecord rope = ropeOf(
-      R"({"rope_scaling": {"rope_type": "yarn", "factor": 4, "original_max_position_embeddings": 32}})");
+      R"({"rope_scaling": {"rope_type": "yarn", "factor": 4,
+                           "original_max_position_embeddings": 32}})");
   EXPECT_EQ(rope.betaFast, 32);
   EXPECT_EQ(rope.betaSlow, 1);
   EXPECT_TRUE(rope.truncate);
   EXPECT_DOUBLE_EQ(rope.attentionFactor, 0.1 * std::log(4.0) + 1);
-  EXPECT_DOUBLE_EQ(
-      ropeOf(
-          R"({"rope_scaling": {"rope_type": "yarn", "factor": 4, "original_max_position_embeddings": 32,
+  EXPECT_DOUBLE_EQ(ropeOf(
+                       R"({"rope_scaling": {"rope_type": "yarn", "factor": 4,
+                               "original_max_position_embeddings": 32,
                               "mscale": 1.0, "mscale_all_dim": 0.5}})")
-          .attentionFactor,
-      (0.1 * std::log(4.0) + 1) / (0.05 * std::log(4.0) + 1));
+                       .attentionFactor,
+                   (0.1 * std::log(4.0) + 1) / (0.05 * std::log(4.0) + 1));
   EXPECT_EQ(ropeOf(R"({"rope_scaling": {"rope_type": "yarn", "factor": 4, "attention_factor": 1.5},
                        "max_position_embeddings": 64})")
                 .attentionFactor,
@@ -72,10 +74,10 @@ TEST(ConfigView, RopeErrorsNameTheKey) {
 TEST(ConfigView, ContradictionsBetweenSpellings) {
   EXPECT_INPUT_ERROR(view(R"({"rope_theta": 1, "rope_parameters": {"rope_theta": 2}})"),
                      HasSubstr("'rope_theta' is 1"), HasSubstr("rope_parameters.rope_theta"));
-  EXPECT_INPUT_ERROR(
-      view(
-          R"({"torch_dtype": "float16", "dtype": "float32", "n_layer": 1, "num_hidden_layers": 2})"),
-      HasSubstr("n_layer"));
+  EXPECT_INPUT_ERROR(view(
+                         R"({"torch_dtype": "float16", "dtype": "float32", "n_layer": 1,
+                   "num_hidden_layers": 2})"),
+                     HasSubstr("n_layer"));
   EXPECT_NO_THROW(view(R"({"n_layer": 2, "num_hidden_layers": 2})"));
   EXPECT_INPUT_ERROR(view(R"({"text_config": {"hidden_size": 4}, "hidden_size": 5})"),
                      HasSubstr("text_config.hidden_size"));
@@ -84,7 +86,8 @@ TEST(ConfigView, ContradictionsBetweenSpellings) {
 TEST(ConfigView, LedgerKnowsEveryKey) {
   ConfigView config =
       view(R"({"text_config": {"hidden_size": 4, "mystery": null, "rope_scaling": null},
-                               "model_type": "x", "use_cache": true, "rope_parameters": {"rope_theta": 5.0, "odd": 1}, "fine": 1})");
+                               "model_type": "x", "use_cache": true, "fine": 1,
+                               "rope_parameters": {"rope_theta": 5.0, "odd": 1}})");
   EXPECT_EQ(config.use("hidden_size", "D")->integer, 4);
   EXPECT_EQ(config.use("absent", "D"), nullptr);
   config.rope({8, 10000.0, "", "rope"});

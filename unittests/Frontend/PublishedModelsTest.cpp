@@ -84,7 +84,8 @@ TEST(PublishedModels, OldAndNewSpellingsGiveOneModel) {
     EXPECT_EQ(old->ropes, model->ropes);
     EXPECT_EQ(old->schedule, model->schedule);
     for (const auto &[name, value] : model->params)
-      if (name != "kinds_of_layers")
+      if (name != "kinds_of_layers") {
         EXPECT_EQ(old->params.at(name), value) << name;
+      }
   }
 }

@@ -18,10 +18,12 @@ static std::vector<float> values(const char *format, const std::string &bytes, s
 TEST(StorageFormat, TableIsConsistent) {
   for (const StorageFormat &format : storageFormats()) {
     EXPECT_EQ(findStorageFormat(format.name), &format);
-    if (format.ggmlType >= 0)
+    if (format.ggmlType >= 0) {
       EXPECT_EQ(findGgmlFormat(uint32_t(format.ggmlType)), &format) << format.name;
-    if (!format.safetensorsName.empty())
+    }
+    if (!format.safetensorsName.empty()) {
       EXPECT_EQ(findSafetensorsFormat(format.safetensorsName), &format) << format.name;
+    }
     // Scales only add to the quants.
     EXPECT_GE(format.blockBytes * 8, format.bits * format.blockSize) << format.name;
   }

@@ -70,9 +70,12 @@ inline std::string zeroSafetensors(const std::vector<ZeroTensor> &tensors) {
       bytes *= uint64_t(dim);
       shape += (shape.empty() ? "" : ",") + std::to_string(dim);
     }
-    header += (offset ? "," : "") + ("\"" + tensor.name) + "\":{\"dtype\":\"F32\",\"shape\":[" +
-              shape + "],\"data_offsets\":[" + std::to_string(offset) + "," +
-              std::to_string(offset + bytes) + "]}";
+    if (offset)
+      header += ",";
+    header += '"';
+    header += tensor.name;
+    header += "\":{\"dtype\":\"F32\",\"shape\":[" + shape + "],\"data_offsets\":[" +
+              std::to_string(offset) + "," + std::to_string(offset + bytes) + "]}";
     offset += bytes;
   }
   return safetensors(header + "}", std::string(offset, '\0'));

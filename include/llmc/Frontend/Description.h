@@ -2,7 +2,7 @@
 //
 // A description says what a published architecture is: which config keys mean
 // what, which tensors there are, and the blocks as statements whose operations
-// are those of the `llm` dialect. docs/DayZero.md is its manual; models/ has
+// are those of the `llm` dialect. models/README.md is its manual, models/ has
 // the ones that ship.
 //
 //===----------------------------------------------------------------------===//

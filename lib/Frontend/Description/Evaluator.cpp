@@ -316,22 +316,28 @@ static Value call(const Expr &expr, EvalContext &context) {
 
 Value evaluate(const Expr &expr, EvalContext &context) {
   switch (expr.kind) {
-  case Expr::Kind::Literal: return expr.literal;
-  case Expr::Kind::Name: return context.lookup(expr);
+  case Expr::Kind::Literal:
+    return expr.literal;
+  case Expr::Kind::Name:
+    return context.lookup(expr);
   case Expr::Kind::List: {
     ValueList list;
     for (const ExprPtr &child : expr.children)
       list.push_back(need(*child, evaluate(*child, context)));
     return list;
   }
-  case Expr::Kind::Unary: return unary(expr, context);
-  case Expr::Kind::Binary: return binary(expr, context);
+  case Expr::Kind::Unary:
+    return unary(expr, context);
+  case Expr::Kind::Binary:
+    return binary(expr, context);
   case Expr::Kind::Conditional: {
     Value condition = need(*expr.children[0], evaluate(*expr.children[0], context));
     return evaluate(*expr.children[boolOf(*expr.children[0], condition, "'?:'") ? 1 : 2], context);
   }
-  case Expr::Kind::Index: return index(expr, context);
-  case Expr::Kind::Call: return call(expr, context);
+  case Expr::Kind::Index:
+    return index(expr, context);
+  case Expr::Kind::Call:
+    return call(expr, context);
   }
   return Value();
 }

@@ -84,9 +84,15 @@ static void fill(InspectReport &report, const ResolvedModel &resolved) {
   for (const Problem &problem : problems) {
     report.reasons.push_back(problem.message);
     switch (problem.kind) {
-    case Problem::Kind::Unknown: raise(Verdict::Unknown); break;
-    case Problem::Kind::Unsupported: raise(Verdict::Missing); break;
-    case Problem::Kind::Invalid: raise(Verdict::Invalid); break;
+    case Problem::Kind::Unknown:
+      raise(Verdict::Unknown);
+      break;
+    case Problem::Kind::Unsupported:
+      raise(Verdict::Missing);
+      break;
+    case Problem::Kind::Invalid:
+      raise(Verdict::Invalid);
+      break;
     }
   }
 }

@@ -28,13 +28,20 @@ void Json::set(std::string key, Json value) {
 
 const char *Json::kindName() const {
   switch (kind) {
-  case Kind::Null: return "null";
-  case Kind::Bool: return "a boolean";
-  case Kind::Int: return "an integer";
-  case Kind::Double: return "a number";
-  case Kind::String: return "text";
-  case Kind::Array: return "a list";
-  case Kind::Object: return "an object";
+  case Kind::Null:
+    return "null";
+  case Kind::Bool:
+    return "a boolean";
+  case Kind::Int:
+    return "an integer";
+  case Kind::Double:
+    return "a number";
+  case Kind::String:
+    return "text";
+  case Kind::Array:
+    return "a list";
+  case Kind::Object:
+    return "an object";
   }
   return "?";
 }
@@ -45,10 +52,14 @@ bool Json::operator==(const Json &other) const {
   if (kind != other.kind)
     return false;
   switch (kind) {
-  case Kind::Null: return true;
-  case Kind::Bool: return boolean == other.boolean;
-  case Kind::String: return text == other.text;
-  case Kind::Array: return items == other.items;
+  case Kind::Null:
+    return true;
+  case Kind::Bool:
+    return boolean == other.boolean;
+  case Kind::String:
+    return text == other.text;
+  case Kind::Array:
+    return items == other.items;
   case Kind::Object:
     // The order of members carries no meaning.
     return members.size() == other.members.size() &&
@@ -56,7 +67,8 @@ bool Json::operator==(const Json &other) const {
              const Json *there = other.find(member.first);
              return there && *there == member.second;
            });
-  default: return false;
+  default:
+    return false;
   }
 }
 
@@ -99,11 +111,21 @@ std::string quoteJson(std::string_view text) {
   std::string out = "\"";
   for (unsigned char c : text) {
     switch (c) {
-    case '"': out += "\\\""; break;
-    case '\\': out += "\\\\"; break;
-    case '\n': out += "\\n"; break;
-    case '\r': out += "\\r"; break;
-    case '\t': out += "\\t"; break;
+    case '"':
+      out += "\\\"";
+      break;
+    case '\\':
+      out += "\\\\";
+      break;
+    case '\n':
+      out += "\\n";
+      break;
+    case '\r':
+      out += "\\r";
+      break;
+    case '\t':
+      out += "\\t";
+      break;
     default:
       if (c < 0x20) {
         char buffer[8];
@@ -119,9 +141,15 @@ std::string quoteJson(std::string_view text) {
 
 static void dumpInto(const Json &json, std::string &out) {
   switch (json.kind) {
-  case Json::Kind::Null: out += "null"; break;
-  case Json::Kind::Bool: out += json.boolean ? "true" : "false"; break;
-  case Json::Kind::Int: out += std::to_string(json.integer); break;
+  case Json::Kind::Null:
+    out += "null";
+    break;
+  case Json::Kind::Bool:
+    out += json.boolean ? "true" : "false";
+    break;
+  case Json::Kind::Int:
+    out += std::to_string(json.integer);
+    break;
   case Json::Kind::Double: {
     if (!std::isfinite(json.number)) {
       out += std::isnan(json.number) ? "NaN" : json.number < 0 ? "-Infinity" : "Infinity";
@@ -131,7 +159,9 @@ static void dumpInto(const Json &json, std::string &out) {
     out.append(buffer, std::to_chars(buffer, buffer + sizeof buffer, json.number).ptr);
     break;
   }
-  case Json::Kind::String: out += quoteJson(json.text); break;
+  case Json::Kind::String:
+    out += quoteJson(json.text);
+    break;
   case Json::Kind::Array:
     out += '[';
     for (size_t i = 0; i < json.items.size(); ++i) {

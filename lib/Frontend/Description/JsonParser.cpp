@@ -92,9 +92,15 @@ private:
     uint32_t startLine = line, startColumn = column();
     Json json;
     switch (text[at]) {
-    case '{': json = object(depth); break;
-    case '[': json = array(depth); break;
-    case '"': json = Json::makeString(string()); break;
+    case '{':
+      json = object(depth);
+      break;
+    case '[':
+      json = array(depth);
+      break;
+    case '"':
+      json = Json::makeString(string());
+      break;
     case 't':
       word("true");
       json = Json::makeBool(true);
@@ -103,7 +109,9 @@ private:
       word("false");
       json = Json::makeBool(false);
       break;
-    case 'n': word("null"); break;
+    case 'n':
+      word("null");
+      break;
     // Python writes these, and published configs hold them.
     case 'N':
       word("NaN");
@@ -113,7 +121,9 @@ private:
       word("Infinity");
       json = Json::makeDouble(HUGE_VAL);
       break;
-    default: json = number(); break;
+    default:
+      json = number();
+      break;
     }
     json.line = startLine;
     json.column = startColumn;
@@ -221,14 +231,29 @@ private:
     switch (c) {
     case '"':
     case '\\':
-    case '/': out += c; return;
-    case 'b': out += '\b'; return;
-    case 'f': out += '\f'; return;
-    case 'n': out += '\n'; return;
-    case 'r': out += '\r'; return;
-    case 't': out += '\t'; return;
-    case 'u': break;
-    default: at = std::min(at, text.size()); fail("unknown escape in a text");
+    case '/':
+      out += c;
+      return;
+    case 'b':
+      out += '\b';
+      return;
+    case 'f':
+      out += '\f';
+      return;
+    case 'n':
+      out += '\n';
+      return;
+    case 'r':
+      out += '\r';
+      return;
+    case 't':
+      out += '\t';
+      return;
+    case 'u':
+      break;
+    default:
+      at = std::min(at, text.size());
+      fail("unknown escape in a text");
     }
     unsigned code = hex4();
     if (code >= 0xD800 && code < 0xDC00 && text.substr(at, 2) == "\\u") {

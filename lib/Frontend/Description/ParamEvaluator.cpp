@@ -7,18 +7,24 @@ namespace llmc::frontend {
 
 Value valueOf(const Json &json) {
   switch (json.kind) {
-  case Json::Kind::Null: return Value();
-  case Json::Kind::Bool: return json.boolean;
-  case Json::Kind::Int: return json.integer;
-  case Json::Kind::Double: return json.number;
-  case Json::Kind::String: return json.text;
+  case Json::Kind::Null:
+    return Value();
+  case Json::Kind::Bool:
+    return json.boolean;
+  case Json::Kind::Int:
+    return json.integer;
+  case Json::Kind::Double:
+    return json.number;
+  case Json::Kind::String:
+    return json.text;
   case Json::Kind::Array: {
     ValueList list;
     for (const Json &item : json.items)
       list.push_back(valueOf(item));
     return list;
   }
-  case Json::Kind::Object: return json.dump();
+  case Json::Kind::Object:
+    return json.dump();
   }
   return Value();
 }
@@ -96,12 +102,23 @@ void ParamEvaluator::checkType(const ParamDef &def, const Value &value) const {
   }
   bool good = true;
   switch (def.type) {
-  case Type::Any: break;
-  case Type::Int: good = value.is<int64_t>(); break;
-  case Type::Float: good = value.isNumber(); break;
-  case Type::Bool: good = value.is<bool>(); break;
-  case Type::Text: good = value.is<std::string>(); break;
-  case Type::List: good = value.is<ValueList>(); break;
+  case Type::Any:
+    break;
+  case Type::Int:
+    good = value.is<int64_t>();
+    break;
+  case Type::Float:
+    good = value.isNumber();
+    break;
+  case Type::Bool:
+    good = value.is<bool>();
+    break;
+  case Type::Text:
+    good = value.is<std::string>();
+    break;
+  case Type::List:
+    good = value.is<ValueList>();
+    break;
   }
   if (!good)
     fail(typeName(def.type));

@@ -135,30 +135,44 @@ private:
     switch (type) {
     case U8:
     case I8:
-    case Bool: return 1;
+    case Bool:
+      return 1;
     case U16:
-    case I16: return 2;
+    case I16:
+      return 2;
     case U32:
     case I32:
-    case F32: return 4;
+    case F32:
+      return 4;
     case U64:
     case I64:
-    case F64: return 8;
-    case String: return 8;
-    case Array: return 12;
-    default: return 0;
+    case F64:
+      return 8;
+    case String:
+      return 8;
+    case Array:
+      return 12;
+    default:
+      return 0;
     }
   }
 
   Json value(uint32_t type, const std::string &what, unsigned depth) {
     switch (type) {
-    case U8: return Json::makeInt(scalar<uint8_t>(what));
-    case I8: return Json::makeInt(scalar<int8_t>(what));
-    case U16: return Json::makeInt(scalar<uint16_t>(what));
-    case I16: return Json::makeInt(scalar<int16_t>(what));
-    case U32: return Json::makeInt(scalar<uint32_t>(what));
-    case I32: return Json::makeInt(scalar<int32_t>(what));
-    case I64: return Json::makeInt(scalar<int64_t>(what));
+    case U8:
+      return Json::makeInt(scalar<uint8_t>(what));
+    case I8:
+      return Json::makeInt(scalar<int8_t>(what));
+    case U16:
+      return Json::makeInt(scalar<uint16_t>(what));
+    case I16:
+      return Json::makeInt(scalar<int16_t>(what));
+    case U32:
+      return Json::makeInt(scalar<uint32_t>(what));
+    case I32:
+      return Json::makeInt(scalar<int32_t>(what));
+    case I64:
+      return Json::makeInt(scalar<int64_t>(what));
     case U64: {
       uint64_t number = scalar<uint64_t>(what);
       return number <= uint64_t(INT64_MAX) ? Json::makeInt(int64_t(number))
@@ -180,14 +194,16 @@ private:
       }
       return Json::makeDouble(std::strtod(text, nullptr));
     }
-    case F64: return Json::makeDouble(scalar<double>(what));
+    case F64:
+      return Json::makeDouble(scalar<double>(what));
     case Bool: {
       uint8_t flag = scalar<uint8_t>(what);
       if (flag > 1)
         fail(what + " is a boolean of value " + std::to_string(flag) + ", allowed are 0 and 1");
       return Json::makeBool(flag);
     }
-    case String: return Json::makeString(string(what));
+    case String:
+      return Json::makeString(string(what));
     case Array: {
       if (depth >= 4)
         fail(what + " is nested more than 4 deep");

@@ -15,10 +15,14 @@ namespace llmc::frontend {
 
 const char *ropeTypeName(RopeType type) {
   switch (type) {
-  case RopeType::Default: return "default";
-  case RopeType::Linear: return "linear";
-  case RopeType::Llama3: return "llama3";
-  case RopeType::Yarn: return "yarn";
+  case RopeType::Default:
+    return "default";
+  case RopeType::Linear:
+    return "linear";
+  case RopeType::Llama3:
+    return "llama3";
+  case RopeType::Yarn:
+    return "yarn";
   }
   return "?";
 }
@@ -90,13 +94,18 @@ std::vector<float> computeInvFreq(const RopeRecord &rope) {
   for (size_t i = 0; i < freqs.size(); ++i)
     freqs[i] = 1.0f / positions[i];
   switch (rope.type) {
-  case RopeType::Default: break;
+  case RopeType::Default:
+    break;
   case RopeType::Linear:
     for (float &freq : freqs)
       freq /= float(rope.factor);
     break;
-  case RopeType::Llama3: scaleLlama3(rope, freqs); break;
-  case RopeType::Yarn: scaleYarn(rope, positions, freqs); break;
+  case RopeType::Llama3:
+    scaleLlama3(rope, freqs);
+    break;
+  case RopeType::Yarn:
+    scaleYarn(rope, positions, freqs);
+    break;
   }
   for (size_t i = 0; i < rope.freqDivisors.size() && i < freqs.size(); ++i)
     freqs[i] /= rope.freqDivisors[i];
