@@ -1,8 +1,8 @@
 //===- main.cpp - llmc, the friendly front --------------------------------===//
 
 #include "Commands.h"
+#include "llmc/Runtime/Session.h"
 #include "llmc/Runtime/llmc.h"
-#include "llmc/Support/Error.h"
 
 #include <csignal>
 #include <iostream>
@@ -50,6 +50,9 @@ int main(int argc, char **argv) {
     return exitUsage;
   } catch (const InputError &error) {
     std::cerr << "llmc: " << error.what() << "\n";
+    return exitInput;
+  } catch (const rt::CancelledError &) {
+    std::cerr << "llmc: stopped by Ctrl-C\n";
     return exitInput;
   } catch (const std::exception &error) {
     std::cerr << "llmc: internal error: " << error.what()
