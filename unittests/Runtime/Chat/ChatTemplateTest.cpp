@@ -100,7 +100,8 @@ TEST(ChatTemplate, LoopsAndScopes) {
                    "{% endfor %}{% for i in [] %}{% else %}none{% endfor %}"),
             "1True1;2False2;3False;none");
   EXPECT_EQ(render("{% for i in range(10) if i is even %}{% if i == 6 %}{% break %}{% endif %}"
-                   "{% if i == 2 %}{% continue %}{% endif %}{{ i }}/{{ loop.length }} {% endfor %}"),
+                   "{% if i == 2 %}{% continue %}{% endif %}{{ i }}/{{ loop.length }} "
+                   "{% endfor %}"),
             "0/5 4/5 ");
   EXPECT_EQ(render("{% set ns = namespace(a=1) %}{% for i in l %}{% set ns.a = ns.a + i %}"
                    "{% set q = i %}{% endfor %}{{ ns.a }}{{ q is defined }}"),
@@ -117,7 +118,8 @@ TEST(ChatTemplate, Macros) {
   EXPECT_EQ(render("{% macro r(n) %}{{ n }}{% if n %},{{ r(n-1) }}{% endif %}{% endmacro %}"
                    "{{ r(3) }}"),
             "3,2,1,0");
-  EXPECT_EQ(render("{% set b | upper %}q{{ x }}{% endset %}{{ b }}{% filter trim %} a {% endfilter %}"
+  EXPECT_EQ(render("{% set b | upper %}q{{ x }}{% endset %}{{ b }}"
+                   "{% filter trim %} a {% endfilter %}"
                    "{% with k=3 %}{{ k }}{% endwith %}{% generation %}g{% endgeneration %}"),
             "Q5a3g");
 }
@@ -133,7 +135,8 @@ TEST(ChatTemplate, Filters) {
             "STRASSE ÉÀ Straße Éà 9 HeLlo, World");
   EXPECT_EQ(render("{{ nope|default('D') }}{{ ''|default('E', true) }}{{ '42'|int + 1 }}"),
             "DE43");
-  EXPECT_EQ(render("{{ 'a\\nb'|indent(2) }}{{ d|dictsort|map('first')|join }}{{ [1,1]|unique|list }}"),
+  EXPECT_EQ(render("{{ 'a\\nb'|indent(2) }}{{ d|dictsort|map('first')|join }}"
+                   "{{ [1,1]|unique|list }}"),
             "a\n  bab[1]");
 }
 
@@ -183,7 +186,8 @@ TEST(ChatTemplate, ErrorsNameLineAndExpression) {
   EXPECT_THAT(messageOf("{% include 'x' %}"), HasSubstr("include"));
   for (const char *bad : {"{{ }}", "{{ x", "{{ (x }}", "{% for %}{% endfor %}", "{{ x + }}",
                           "{{ 'x }}", "{# x", "{% raw %}", "{{ a b }}", "{% set x %}", "{{ x[] }}",
-                          "{% break %}", "{{ 99999999999999999999 }}", "{{ '\\uD800' }}", "{{ $ }}"})
+                          "{% break %}", "{{ 99999999999999999999 }}", "{{ '\\uD800' }}",
+                          "{{ $ }}"})
     EXPECT_THAT(messageOf(bad), HasSubstr("line 1")) << bad;
 }
 
