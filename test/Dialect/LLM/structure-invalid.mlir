@@ -44,6 +44,14 @@ func.func @repeat_c2_from(%x: tensor<?x64xf32>) {
 
 // -----
 
+func.func @repeat_c2_callees(%x: tensor<?x64xf32>) {
+  // expected-error @+1 {{needs at least one callee}}
+  %y = llm.repeat [] from 0 count 1 (%x) : (tensor<?x64xf32>)
+  return
+}
+
+// -----
+
 func.func @fusion_c1_number(%x: tensor<?x64xf32>) {
   // expected-error @+1 {{number of block arguments (2) must equal the number of inputs (1)}}
   %y = llm.fusion "scale" (%x) : (tensor<?x64xf32>) -> tensor<?x64xf32> {

@@ -114,6 +114,9 @@ template <typename MemberOp, typename FamilyOp> LogicalResult VerifyModelPass::v
   llvm::DenseMap<Operation *, FamilyUse> uses;
   WalkResult result = getOperation().walk([&](MemberOp member) -> WalkResult {
     auto family = symbols.lookup<FamilyOp>(member.getFamily());
+    // A member below a nested symbol table may name a family of that table.
+    if (!family)
+      return WalkResult::advance();
     FamilyUse &use = uses[family];
     use.used = true;
     auto function = member->template getParentOfType<FunctionOpInterface>();

@@ -13,8 +13,8 @@ def LLM_RepeatOp : LLM_Op<"repeat", [AttrSizedOperandSegments,
     carried values after the last layer.
 
     Constraints: `repeat_c1` every callee is a function that takes an index, the carried
-    and the invariant types and returns the carried types; `repeat_c2` count is positive
-    and from is not negative.
+    and the invariant types and returns the carried types; `repeat_c2` there is a callee,
+    count is positive and from is not negative.
 
     ```mlir
     %y = llm.repeat [@decoder] from 0 count 30 (%x) with (%batch)
