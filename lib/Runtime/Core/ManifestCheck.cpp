@@ -154,18 +154,16 @@ static int64_t leastBytes(const Weight &weight) {
   static const std::unordered_map<std::string, std::pair<int64_t, int64_t>> records = {
       {"f32", {64, 1}},    {"f16", {32, 1}},    {"bf16", {32, 1}},
       {"q8_0", {544, 32}}, {"q4_0", {288, 32}}, {"q4_1", {320, 32}}};
+  int64_t product;
+  if (weight.layoutKind == "rows") { // f32, whatever the checkpoint stores
+    bool large = __builtin_mul_overflow(weight.rows, weight.cols, &product) ||
+                 __builtin_mul_overflow(product, 4, &product);
+    return large ? INT64_MAX : product;
+  }
   auto found = records.find(weight.storage);
   if (found == records.end())
     return 0;
   auto [bytes, group] = found->second;
-  int64_t product;
-  if (weight.layoutKind == "rows") {
-    if (group != 1)
-      return 0;
-    bool large = __builtin_mul_overflow(weight.rows, weight.cols, &product) ||
-                 __builtin_mul_overflow(product, int64_t(4), &product); // widened to f32
-    return large ? INT64_MAX : product;
-  }
   int64_t panels = (weight.rows + 15) / 16;
   int64_t padded = (panels + weight.layoutTile - 1) / weight.layoutTile * weight.layoutTile;
   int64_t groups = (weight.cols + group - 1) / group;

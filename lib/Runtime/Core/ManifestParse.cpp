@@ -170,12 +170,21 @@ void parseWeights(Object &top, Manifest &manifest) {
     object.objects("sources", [&](Object &item) {
       WeightSource source;
       source.zeros = item.boolean("zeros", false);
-      source.values = item.floats("values");
-      if (!source.zeros && source.values.empty()) {
-        source.tensor = item.string("tensor");
-        source.name = item.string("name", source.tensor);
-      }
       source.rows = item.integer("rows", 1);
+      if (item.has("values")) {
+        item.list("values", [&](const json &value, const std::string &path) {
+          if (!value.is_number())
+            failAt(item.fileName(), path, "is not a number");
+          source.values.push_back(value.get<float>());
+        });
+        if (source.zeros || int64_t(source.values.size()) != source.rows)
+          item.fail("values", "are " + std::to_string(source.values.size()) +
+                                  " numbers for the rows of one source, which are " +
+                                  std::to_string(source.rows));
+      } else if (!source.zeros) {
+        source.tensor = item.string("tensor");
+      }
+      source.name = item.string("name", source.tensor);
       weight.sources.push_back(std::move(source));
     });
     manifest.weights.push_back(std::move(weight));

@@ -47,6 +47,15 @@ TEST(Manifest, ReadsEveryField) {
   EXPECT_TRUE(m.hasWeights());
 }
 
+TEST(Manifest, TakesConstantsAndZerosAsSources) {
+  json manifest = standalone();
+  manifest["weights"][0]["sources"] = {{{"zeros", true}, {"name", "pad"}, {"rows", 14}},
+                                       {{"values", {0.5, -3}}, {"rows", 2}}};
+  Manifest m = parseManifest(manifest.dump());
+  EXPECT_TRUE(m.weights[0].sources[0].zeros);
+  EXPECT_EQ(m.weights[0].sources[1].values, (std::vector<float>{0.5f, -3.0f}));
+}
+
 TEST(Manifest, SizesAndItems) {
   Size size{1, 2, 3, 4, 5, 6};
   EXPECT_EQ(size.evaluate({10, 20, 30, 40, 50}), 1 + 20 + 60 + 120 + 200 + 300);
@@ -121,6 +130,11 @@ const Mutation mutations[] = {
     {"weightSource", [](json &m) { m["weights"][0]["sources"] = json::array(); },
      "weights[0].sources: is empty"},
     {"weightRows", [](json &m) { m["weights"][0]["sources"][0]["rows"] = 4; }, "give 4 rows"},
+    {"weightValues",
+     [](json &m) { m["weights"][1]["sources"] = {{{"values", {1.0, 2.0}}, {"rows", 1}}}; },
+     "sources[0].values: are 2 numbers"},
+    {"weightZeros", [](json &m) { m["weights"][1]["sources"] = {{{"zeros", false}, {"rows", 1}}}; },
+     "sources[0].tensor: is missing"},
     {"weightLayers", [](json &m) { m["weights"][1]["layers"] = {{0, 4}}; }, "goes to layer 3"},
     {"layerOrder", [](json &m) { m["weights"][1]["layers"] = {{1, 3}, {0, 1}}; },
      "weights[1].layers[1]"},
