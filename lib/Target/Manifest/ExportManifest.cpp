@@ -232,7 +232,12 @@ void Exporter::weights(WeightsOp op, OStream &out) {
   out.attributeArray("sources", [&] {
     for (auto source : op.getSources().getAsRange<SourceAttr>())
       out.object([&] {
-        if (source.isZeros())
+        if (DenseF32ArrayAttr values = source.getValues())
+          out.attributeArray("values", [&] {
+            for (float value : values.asArrayRef())
+              out.value(double(value)); // with the digits that make it exact
+          });
+        else if (source.isZeros())
           out.attribute("zeros", true);
         else
           out.attribute("tensor", source.getTensor());

@@ -215,7 +215,14 @@ WeightLayoutAttrInterface Importer::readLayout(JsonObject object) {
 
 SourceAttr Importer::readSource(JsonObject &object) {
   StringRef tensor;
-  if (!object.boolean("zeros", false)) {
+  DenseF32ArrayAttr values;
+  bool zeros = object.boolean("zeros", false);
+  if (object.has("values")) {
+    SmallVector<float> numbers;
+    for (double value : object.numbers("values"))
+      numbers.push_back(static_cast<float>(value));
+    values = builder.getDenseF32ArrayAttr(numbers);
+  } else if (!zeros) {
     tensor = object.string("tensor");
     if (tensor.empty())
       reader.fail(object.getPath("tensor"), "is empty");
@@ -223,7 +230,7 @@ SourceAttr Importer::readSource(JsonObject &object) {
   StringAttr name;
   if (object.has("name"))
     name = builder.getStringAttr(object.string("name"));
-  return getChecked<SourceAttr>(object.getPath(), tensor, object.integer("rows", 1), name);
+  return getChecked<SourceAttr>(object.getPath(), tensor, object.integer("rows", 1), name, values);
 }
 
 void Importer::readWeights(JsonObject &object) {

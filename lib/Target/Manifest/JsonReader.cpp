@@ -134,6 +134,17 @@ SmallVector<int64_t> JsonObject::integers(StringRef key, int64_t least) {
   return numbers;
 }
 
+SmallVector<double> JsonObject::numbers(StringRef key) {
+  SmallVector<double> numbers;
+  list(key, [&](const JsonValue &value, std::string where) {
+    std::optional<double> number = value.getAsNumber();
+    if (!number)
+      reader.fail(where, "is not a number");
+    numbers.push_back(number.value_or(0));
+  });
+  return numbers;
+}
+
 SmallVector<StringRef> JsonObject::strings(StringRef key) {
   SmallVector<StringRef> texts;
   list(key, [&](const JsonValue &value, std::string where) {

@@ -55,6 +55,7 @@ public:
   /// Calls `visit` for every object of a list, then finishes it.
   void objects(llvm::StringRef key, llvm::function_ref<void(JsonObject &)> visit);
   llvm::SmallVector<int64_t> integers(llvm::StringRef key, int64_t least = 0);
+  llvm::SmallVector<double> numbers(llvm::StringRef key);
   llvm::SmallVector<llvm::StringRef> strings(llvm::StringRef key);
   /// Calls `visit` for every value of a list; a missing key is an empty list.
   void list(llvm::StringRef key,

@@ -66,6 +66,18 @@
 
 // -----
 
+// source_c2: one value a row
+// expected-error@below {{source gives 1 values for 2 rows}}
+#l = #plan.source<values [1.0], rows = 2>
+
+// -----
+
+// source_c3: JSON has no infinity
+// expected-error@below {{source gives a value that is not finite}}
+#l = #plan.source<values [1.0e50], rows = 1>
+
+// -----
+
 // items_c1
 // expected-error@below {{tile is 0, the least is 1}}
 #l = #plan.items<1, tokens tile 0>

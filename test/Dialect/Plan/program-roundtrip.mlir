@@ -47,6 +47,10 @@ plan.program producer(<name = "llmc", version = "0.1.0", toolchain = "LLVM 22.1.
   plan.weights @norm in @w rows 1 cols 64 storage f32 layout #plan.rows bytes 256
       sources [#plan.source<"norm", rows = 1>]
 
+  // CHECK: plan.weights @freqs {{.*}} sources [#plan.source<values [1.000000e+00, -5.000000e-01], rows = 2>]
+  plan.weights @freqs in @w rows 2 cols 1 storage f32 layout #plan.rows bytes 64
+      sources [#plan.source<values [1.0, -0.5], rows = 2>]
+
   // CHECK: plan.state @kv in @pool layers <0 to 4> kind paged heads 3 key_width 64 value_width 64 element f32 bytes_per_block 24576 window 128
   plan.state @kv in @pool layers <0 to 4> kind paged heads 3 key_width 64 value_width 64
       element f32 bytes_per_block 24576 window 128

@@ -76,13 +76,18 @@ plan.program producer(<name = "llmc", version = "0.1.0", toolchain = "LLVM 22.1.
 
   // CHECK-NEXT: "weights": [
   // CHECK-NEXT: {"name":"up","arena":"w","base":256,"stride":2624,"bytes":2560,"layers":{{\[\[}}0,2],[3,4]],"rows":64,"cols":64,"storage":"q4_1","layout":{"kind":"panels","tile":2},"interleave":16,"sources":[{"tensor":"{i}.gate","name":"gate","rows":32},{"zeros":true,"rows":32}]},
-  // CHECK-NEXT: {"name":"norm","arena":"w","base":0,"stride":256,"bytes":256,"layers":[],"rows":1,"cols":64,"storage":"f32","layout":{"kind":"rows"},"interleave":0,"sources":[{"tensor":"norm","rows":1}]}
+  // CHECK-NEXT: {"name":"norm","arena":"w","base":0,"stride":256,"bytes":256,"layers":[],"rows":1,"cols":64,"storage":"f32","layout":{"kind":"rows"},"interleave":0,"sources":[{"tensor":"norm","rows":1}]},
+  // CHECK-NEXT: {"name":"freqs","arena":"w","base":8128,"stride":64,"bytes":64,"layers":[],"rows":4,"cols":1,"storage":"f32","layout":{"kind":"rows"},"interleave":0,"sources":[{"values":[1,-0.10000000149011612,1.1754943508222875e-38,3.4028234663852886e+38],"name":"inv_freq","rows":4}]}
   // CHECK-NEXT: ],
   plan.weights @up in @w layers <0 to 2, 3 to 4> rows 64 cols 64 storage q4_1
       layout #plan.panels<tile = 2> interleave 16 bytes 2560 base 256 stride 2624
       sources [#plan.source<"{i}.gate", rows = 32, name = "gate">, #plan.source<zeros, rows = 32>]
   plan.weights @norm in @w rows 1 cols 64 storage f32 layout #plan.rows bytes 256
       base 0 stride 256 sources [#plan.source<"norm", rows = 1>]
+  plan.weights @freqs in @w rows 4 cols 1 storage f32 layout #plan.rows bytes 64
+      base 8128 stride 64
+      sources [#plan.source<values [1.0, -0.1, 1.17549435e-38, 3.40282347e+38], rows = 4,
+                            name = "inv_freq">]
 
   // CHECK-NEXT: "states": [
   // CHECK-NEXT: {"name":"kv","arena":"pool","layers":{{\[\[}}0,4]],"kind":"paged","heads":3,"key_width":64,"value_width":64,"element":"f32","bytes_per_block":24576,"window":128}

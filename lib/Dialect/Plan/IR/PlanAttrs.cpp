@@ -5,6 +5,8 @@
 #include "mlir/IR/DialectImplementation.h"
 #include "llvm/ADT/TypeSwitch.h"
 
+#include <cmath>
+
 using namespace mlir;
 using namespace llmc::plan;
 
@@ -228,8 +230,14 @@ void SourceAttr::print(AsmPrinter &printer) const {
 
 LogicalResult SourceAttr::verify(function_ref<InFlightDiagnostic()> emitError, StringRef tensor,
                                  int64_t rows, StringAttr, DenseF32ArrayAttr values) {
+  if (values && !tensor.empty()) // source_c2
+    return emitError() << "source gives " << values.size() << " values beside tensor '" << tensor
+                       << "'";
   if (values && values.size() != rows) // source_c2
     return emitError() << "source gives " << values.size() << " values for " << rows << " rows";
+  auto isFinite = [](float value) { return std::isfinite(value); };
+  if (values && !llvm::all_of(values.asArrayRef(), isFinite))
+    return emitError() << "source gives a value that is not finite"; // source_c3
   if (rows <= 0) // source_c1
     return emitError() << "source '" << (tensor.empty() ? StringRef("zeros") : tensor)
                        << "' gives " << rows << " rows, it has to give at least one";

@@ -61,6 +61,7 @@ LogicalResult ArenaOp::verify() {
 //===----------------------------------------------------------------------===//
 
 LogicalResult SliceOp::verify() {
+  // slice_c3 is a constraint of the attribute.
   Size size = *Size::fromMap(getSize());
   for (SizeSymbol symbol : {SizeSymbol::Blocks, SizeSymbol::Threads})
     if (size.getTerm(symbol) != 0) // slice_c2

@@ -23,6 +23,7 @@ LogicalResult EntryOp::verifyRegions() {
 }
 
 LogicalResult RepeatOp::verifyRegions() {
+  // repeat_c1 is a trait: the parent is an entry.
   for (Operation &op : getBody().front())
     if (!isa<StepOpInterface>(op)) // repeat_c2
       return op.emitOpError("is no step of a plan.repeat");

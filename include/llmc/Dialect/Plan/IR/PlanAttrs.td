@@ -35,7 +35,7 @@ def Plan_ModelAttr : Plan_Attr<"Model", "model"> {
                         "int64_t":$hidden_size, "int64_t":$layers, "int64_t":$context_length,
                         "int64_t":$parameters);
   let assemblyFormat = "`<` struct(params) `>`";
-  let genVerifyDecl = 1;                           /* model_c1: in verifier */
+  let genVerifyDecl = 1;                           /* model_c1, model_c2: in verifier */
 }
 
 def Plan_TargetAttr : Plan_Attr<"Target", "target"> {
@@ -58,7 +58,7 @@ def Plan_LimitsAttr : Plan_Attr<"Limits", "limits"> {
     }]>
   ];
   let assemblyFormat = "`<` struct(params) `>`";
-  let genVerifyDecl = 1;                           /* limits_c1: in verifier */
+  let genVerifyDecl = 1;                           /* limits_c1, limits_c2: in verifier */
   let extraClassDeclaration = [{
     /// Bytes of a size at the largest step: tokens, outputs and sequences at
     /// their limits, blocks as given here
@@ -141,11 +141,13 @@ def Plan_SourceAttr : Plan_Attr<"Source", "source"> {
     `#plan.source<zeros, rows = 12>`, the rows are zero, or they are constants of the
     program: `#plan.source<values [1.0, 0.5], rows = 2>`, one f32 a row.
   }];
-  let parameters = (ins StringRefParameter<"checkpoint tensor; empty for zeros">:$tensor,
+  let parameters = (ins StringRefParameter<"checkpoint tensor, may be empty">:$tensor,
                         "int64_t":$rows, OptionalParameter<"::mlir::StringAttr">:$name,
-                        OptionalParameter<"::mlir::DenseF32ArrayAttr", "f32 rows given right here">:$values);
+                        OptionalParameter<"::mlir::DenseF32ArrayAttr", "rows given right here">
+                            :$values);
   let hasCustomAssemblyFormat = 1;
-  let genVerifyDecl = 1;                           /* source_c1: in verifier */
+  let genVerifyDecl = 1;                           /* source_c1, source_c2, source_c3: in
+                                                      verifier */
   let builders = [
     AttrBuilder<(ins "::llvm::StringRef":$tensor, "int64_t":$rows, "::mlir::StringAttr":$name), [{
       return $_get($_ctxt, tensor, rows, name, ::mlir::DenseF32ArrayAttr());
@@ -158,7 +160,7 @@ def Plan_SourceAttr : Plan_Attr<"Source", "source"> {
 
 def Plan_RowsAttr : Plan_Attr<"Rows", "rows",
     [DeclareAttrInterfaceMethods<Plan_WeightLayoutAttrInterface>]> {
-  let summary = "elements as in the checkpoint, row-major";
+  let summary = "f32 elements, row-major, widened from the checkpoint's";
 }
 
 def Plan_PanelsAttr : Plan_Attr<"Panels", "panels",

@@ -7,9 +7,10 @@ include "llmc/Dialect/Plan/IR/PlanBase.td"
 def Plan_ArenaOp : Plan_SymbolOp<"arena"> {
   let summary = "A piece of memory that the runtime allocates or maps";
   let description = [{
-    A `weights` arena is a mapped file (with several ranks, one of `rank_files`); `state` is a pool of blocks;
-    `activations` and `communication` hold slices; `workspace` is cut into one
-    equal part a thread. `plan-pack-arenas` sets the size.
+    A `weights` arena is a mapped file (with several ranks, one of
+    `rank_files`); `state` is a pool of blocks; `activations` and
+    `communication` hold slices; `workspace` is cut into one equal part a
+    thread. `plan-pack-arenas` sets the size.
 
     Example: `plan.arena @act kind activations size(196608)`
   }];

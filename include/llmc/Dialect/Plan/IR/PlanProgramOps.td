@@ -32,7 +32,8 @@ def Plan_ProgramOp : Plan_Op<"program", [
     DefaultValuedAttr<Plan_Positive, "1">:$ranks,
     OptionalAttr<StrAttr>:$tokenizer,              /* program_c3: in verifier */
     DefaultValuedAttr<TypedArrayAttrBase<Plan_AcceptedAttr, "exceptions">, "{}">:$accepted);
-  let regions = (region SizedRegion<1>:$body);     /* program_c1, c2, c4, c5: in verifier */
+  let regions = (region SizedRegion<1>:$body);     /* program_c1, program_c2, program_c4,
+                                                      program_c5: in verifier */
   let assemblyFormat = [{
     `producer` `(` $producer `)` `model` `(` $model `)` `target` `(` $target `)`
     `limits` `(` $limits `)` (`ranks` `(` $ranks^ `)`)? (`tokenizer` `(` $tokenizer^ `)`)?

@@ -37,7 +37,8 @@ def Plan_LaunchOp : Plan_StepOp<"launch"> {
   }];
   let arguments = (ins
     FlatSymbolRefAttr:$kernel,                     /* launch_c1: in verifySymbolUses */
-    Plan_UsesAttr:$uses,                           /* launch_c2 ... c6: in verifySymbolUses */
+    Plan_UsesAttr:$uses,                           /* launch_c2, launch_c3, launch_c4, launch_c5,
+                                                      launch_c6: in verifySymbolUses */
     Plan_ItemsAttr:$items,
     OptionalAttr<StrAttr>:$remark);
   let assemblyFormat = [{
@@ -63,7 +64,7 @@ def Plan_RepeatOp : Plan_Op<"repeat", [
     Plan_NonNegative:$from,
     Plan_Positive:$count,
     Plan_Positive:$period);
-  let regions = (region SizedRegion<1>:$body);     /* repeat_c2, c3: in verifier */
+  let regions = (region SizedRegion<1>:$body);     /* repeat_c2, repeat_c3: in verifier */
   let assemblyFormat = [{
     `from` $from `count` $count `period` $period attr-dict-with-keyword $body
   }];
@@ -105,7 +106,8 @@ def Plan_CollectiveOp : Plan_StepOp<"collective"> {
     FlatSymbolRefAttr:$slice,                      /* collective_c1: in verifySymbolUses */
     FlatSymbolRefAttr:$group,                      /* collective_c2: in verifySymbolUses */
     Plan_ElementAttr:$element,                     /* collective_c5: in verifySymbolUses */
-    Plan_SizeAttr:$count);                         /* collective_c3: in verifySymbolUses */
+    Plan_SizeAttr:$count);                         /* collective_c3, collective_c4: in
+                                                      verifySymbolUses */
   let assemblyFormat = [{
     `` $kind $slice `group` $group `element` $element `count` `(` custom<Size>($count) `)` attr-dict
   }];
