@@ -139,6 +139,9 @@ TEST_F(Descriptions, CyclesOfExtensionAreRefused) {
   DescriptionSet set;
   set.addDirectory(folder.path());
   EXPECT_INPUT_ERROR(set.load("a"), HasSubstr("extends itself"));
+  folder.write("c.jsonc", R"({ "extends": 5 })");
+  set.addDirectory(folder.path());
+  EXPECT_INPUT_ERROR(set.load("c"), HasSubstr("c.jsonc:1:14"), HasSubstr("extends"));
   EXPECT_INPUT_ERROR(set.load("aa"), HasSubstr("'aa'"), HasSubstr("near names: a"));
 }
 

@@ -205,3 +205,31 @@ TEST_F(Gguf, EveryPrefixIsRefusedOrHeaderOnly) {
     }
   }
 }
+
+TEST_F(Gguf, SpoiledBytesNeverCrash) {
+  Builder builder;
+  builder.add("tokenizer.ggml.tokens", 9,
+              bytesOf<uint32_t>(8) + bytesOf<uint64_t>(2) + text("a") + text("b"));
+  builder.add("list", 9, bytesOf<uint32_t>(5) + bytesOf<uint64_t>(1) + bytesOf<int32_t>(7));
+  builder.addTensor("w", {32, 2}, 2, 0);
+  builder.addTensor("v", {4}, 0, 64);
+  builder.data = std::string(96, '\0');
+  std::string good = builder.bytes();
+  uint64_t random = 0x9E3779B97F4A7C15;
+  for (int round = 0; round < 400; ++round) {
+    std::string bytes = good;
+    for (int change = 0; change < 3; ++change) {
+      random = random * 6364136223846793005u + 1442695040888963407u;
+      bytes[(random >> 33) % bytes.size()] = char(random >> 24);
+    }
+    try {
+      GgufFile file = openBytes(bytes);
+      for (const CheckpointTensor &tensor : file.checkpoint->tensors())
+        if (file.checkpoint->hasData() && tensor.format->readable) {
+          EXPECT_EQ(file.checkpoint->values(tensor).size(), *elementCount(tensor.shape));
+        }
+    } catch (const InputError &error) {
+      EXPECT_THAT(error.what(), HasSubstr("m.gguf"));
+    }
+  }
+}

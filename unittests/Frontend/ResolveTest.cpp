@@ -200,6 +200,11 @@ TEST(Resolve, RefusesTensors) {
       {"vocab_size", "larger"});
 }
 
+TEST(Resolve, OtherClassesOfATypeAreRefused) {
+  refuse([](TinyModel &t) { t.set("architectures", R"(["LlamaForSequenceClassification"])"); },
+         {"LlamaForSequenceClassification", "LlamaForCausalLM"});
+}
+
 TEST(Resolve, AcceptsKeysByRequest) {
   TinyModel tiny;
   tiny.set("curious", "1");

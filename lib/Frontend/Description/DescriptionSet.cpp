@@ -52,6 +52,23 @@ static void merge(Json &base, const Json &over, const std::string &path) {
   }
 }
 
+/// The names in `extends`.
+static std::vector<std::string> basesOf(const Json &json, const std::string &path) {
+  const Json *extends = json.find("extends");
+  if (!extends || extends->isNull())
+    return {};
+  std::vector<std::string> bases;
+  if (extends->isString())
+    bases.push_back(extends->text);
+  for (const Json &item : extends->items)
+    bases.push_back(item.text);
+  if (bases.empty() || std::count(bases.begin(), bases.end(), std::string()))
+    throw InputError(path + ":" + std::to_string(extends->line) + ":" +
+                     std::to_string(extends->column) +
+                     ": 'extends' must be a name or a list of names, here is " + extends->dump(80));
+  return bases;
+}
+
 void DescriptionSet::addDirectory(const std::string &folder) {
   std::error_code error;
   if (!fs::is_directory(folder, error))
@@ -74,10 +91,8 @@ std::string DescriptionSet::addFile(const std::string &file) {
   std::string key = name;
   if (auto it = files.find(name); it != files.end() && it->second.path != file) {
     Json json = readJsonFile(file, true);
-    const Json *extends = json.find("extends");
-    if (extends && ((extends->isString() && extends->text == name) ||
-                    std::any_of(extends->items.begin(), extends->items.end(),
-                                [&](const Json &item) { return item.text == name; })))
+    std::vector<std::string> bases = basesOf(json, file);
+    if (std::find(bases.begin(), bases.end(), name) != bases.end())
       key = name + " (user)";
   }
   files[key] = {file, true, std::nullopt};
@@ -115,13 +130,7 @@ Json DescriptionSet::merged(const std::string &name, std::vector<std::string> &c
                      chain.back() + "'");
   chain.push_back(name);
   Json own = raw(name);
-  std::vector<std::string> bases;
-  if (const Json *extends = own.find("extends")) {
-    if (extends->isString())
-      bases.push_back(extends->text);
-    for (const Json &item : extends->items)
-      bases.push_back(item.text);
-  }
+  std::vector<std::string> bases = basesOf(own, files[name].path);
   Json result = Json::makeObject();
   for (const std::string &base : bases) {
     std::vector<std::string> inner = chain;

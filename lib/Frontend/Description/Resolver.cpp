@@ -38,6 +38,7 @@ void Resolver::readConfig() {
     model.architecture = type->text;
   else
     model.architecture = description.name;
+  checkClass(classes, type);
   for (const std::string &pattern : description.irrelevantKeys)
     view->markIrrelevant(pattern);
   if (source.isGguf())
@@ -46,6 +47,26 @@ void Resolver::readConfig() {
   // How weights are stored is read from the checkpoint itself.
   view->markIrrelevant("dtype");
   view->markIrrelevant("torch_dtype");
+}
+
+/// One model_type has several classes: a reward model is no language model although every
+/// other key agrees.
+void Resolver::checkClass(const Json *classes, const Json *type) {
+  auto has = [](const std::vector<std::string> &list, const Json &item) {
+    return item.isString() && std::find(list.begin(), list.end(), item.text) != list.end();
+  };
+  if (!classes || !classes->isArray() || classes->items.empty() ||
+      description.architectures.empty() || !type || !has(description.modelTypes, *type))
+    return;
+  for (const Json &item : classes->items)
+    if (has(description.architectures, item))
+      return;
+  std::string known;
+  for (const std::string &name : description.architectures)
+    known += (known.empty() ? "" : ", ") + name;
+  problem(Problem::Kind::Unsupported, view->describe("architectures") +
+                                          " is not a class that description '" + description.name +
+                                          "' is for, which are: " + known);
 }
 
 void Resolver::checkRequirements() {

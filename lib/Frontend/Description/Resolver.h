@@ -19,6 +19,7 @@ private:
   // Resolver.cpp: config, facts, layer kinds.
   void runSteps();
   void readConfig();
+  void checkClass(const Json *classes, const Json *type);
   void checkRequirements();
   void checkQuantization();
   void readFacts();
