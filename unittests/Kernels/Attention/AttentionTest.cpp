@@ -149,7 +149,8 @@ TEST(AttentionTest, HeadWidths) {
 
 TEST(AttentionTest, UnequalAndWideHeads) {
   checkShapes({makeSpec(2, 1, 256, 256), makeSpec(2, 2, 24, 16), makeSpec(3, 1, 72, 40),
-               makeSpec(16, 1, 20, 36), makeSpec(14, 2, 64, 64), makeSpec(1, 1, 5, 3)});
+               makeSpec(16, 1, 20, 36), makeSpec(14, 2, 64, 64), makeSpec(11, 1, 20, 20),
+               makeSpec(1, 1, 5, 3)});
 }
 
 TEST(AttentionTest, Windows) {
@@ -245,6 +246,8 @@ TEST(AttentionTest, NamesFollowTheSpec) {
   EXPECT_NE(attentionKernelName(x), attentionKernelName(y));
   EXPECT_EQ(attentionGroupRows(makeSpec(4, 2, 16, 16)), 24);
   EXPECT_EQ(attentionGroupRows(makeSpec(7, 1, 16, 16)), 12);
+  EXPECT_EQ(attentionGroupRows(makeSpec(11, 1, 16, 16)), 5);
+  EXPECT_EQ(attentionGroupRows(makeSpec(128, 1, 16, 16)), 1);
 }
 
 } // namespace

@@ -11,12 +11,15 @@ using namespace mlir;
 namespace llmc::kernels {
 
 /// Queries of a group: enough to use a block of keys and values often, few enough
-/// to stay in a core's cache next to it; a multiple of the tallest tile.
-static constexpr int64_t tallestTile = 12, fewestQueries = 48;
+/// to stay in a core's cache next to it; a multiple of the tallest tile where that
+/// is not too many.
+static constexpr int64_t tallestTile = 12, fewestQueries = 48, mostQueries = 96;
 
 AttentionLayout::AttentionLayout(const AttentionSpec &spec) {
   shared = spec.heads / spec.state.heads;
   int64_t step = tallestTile / std::gcd(tallestTile, shared);
+  if (step * shared > mostQueries)
+    step = 1;
   groupRows = step * std::max<int64_t>(1, llvm::divideCeil(fewestQueries, step * shared));
   queries = groupRows * shared;
   valueRow = int64_t(llvm::alignTo(spec.state.valueWidth, 16));
