@@ -98,6 +98,51 @@ TEST(BackendTest, SameBytesEachTime) {
   EXPECT_EQ(objects[0], objects[1]);
 }
 
+TEST(BackendTest, TextsNameEveryKernel) {
+  Kernels kernels;
+  kernels.add([](mlir::ModuleOp module, const CPUVariant &variant) {
+    fill(module, variant, "twice", [](KernelBuilder &k, Value x) { return k.addf(x, x); });
+  });
+  ASSERT_TRUE(mlir::succeeded(lowerKernels(*kernels.module)));
+  mlir::FailureOr<std::string> ir = emitLLVMText(*kernels.module);
+  mlir::FailureOr<std::string> assembly = emitAssembly(*kernels.module);
+  ASSERT_TRUE(mlir::succeeded(ir) && mlir::succeeded(assembly));
+  for (const CPUVariant *variant : Kernels::variants()) {
+    std::string symbol = "twice" + variant->suffix.str();
+    EXPECT_NE(ir->find("define void @" + symbol + "("), std::string::npos);
+    EXPECT_NE(assembly->find(symbol + ":"), std::string::npos);
+  }
+}
+
+TEST(BackendTest, InternalFunctionsReachEveryChunk) {
+  Kernels kernels;
+  mlir::OpBuilder b(kernels.module->getBodyRegion());
+  mlir::Location loc = kernels.module->getLoc();
+  auto type = mlir::LLVM::LLVMFunctionType::get(b.getF32Type(), {b.getF32Type()});
+  auto helper = mlir::LLVM::LLVMFuncOp::create(b, loc, "helper", type,
+                                               mlir::LLVM::Linkage::Internal);
+  mlir::Block *entry = helper.addEntryBlock(b);
+  b.setInsertionPointToStart(entry);
+  Value x = entry->getArgument(0);
+  mlir::LLVM::ReturnOp::create(b, loc, mlir::LLVM::FAddOp::create(b, loc, x, x).getResult());
+  for (int i = 0; i < 30; ++i)
+    kernels.add([&](mlir::ModuleOp module, const CPUVariant &variant) {
+      fill(module, variant, "quadruple" + std::to_string(i), [&](KernelBuilder &k, Value x) {
+        for (int j = 0; j < 200; ++j)
+          x = k.mulf(x, k.cf(1));
+        x = k.addf(x, x);
+        return mlir::LLVM::CallOp::create(k.builder(), k.loc(), helper, x).getResult();
+      });
+    });
+  kernels.compile();
+  for (const CPUVariant *variant : Kernels::variants()) {
+    Buffer<float> out(3);
+    void *args[] = {nullptr, out.data()};
+    kernels.find("quadruple29", *variant)(args, 0, 3, nullptr);
+    EXPECT_EQ(out[2], 8);
+  }
+}
+
 TEST(BackendTest, LinkerReportsUndefinedSymbols) {
   Kernels kernels;
   kernels.add([](mlir::ModuleOp module, const CPUVariant &variant) {

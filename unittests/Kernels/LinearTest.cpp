@@ -110,6 +110,7 @@ std::vector<LinearSpec> specs() {
   with(q8, [](LinearSpec &s) {
     s.activation = Activation::SiLU, s.gated = s.residual = true, s.outputWidth = 64;
   });
+  with(q8, [](LinearSpec &s) { s.activation = Activation::SiLU, s.gated = true, s.rows = 96; });
   with(q8, [](LinearSpec &s) {
     s.outputWidth = 100, s.outputStride = 111, s.inputStride = 37, s.count = RowCount::Outputs;
   });

@@ -55,7 +55,7 @@ std::unique_ptr<llvm::TargetMachine> createTargetMachine(std::string &error) {
                                  llvm::CodeModel::Small, llvm::CodeGenOptLevel::Default));
 }
 
-/// The functions and globals that `op` names, without their bodies' own uses.
+/// Adds the functions and globals that `op` names; what they name is not followed.
 void collectUses(Operation *op, const SymbolTable &symbols,
                  llvm::SetVector<Operation *> &found) {
   if (auto uses = SymbolTable::getSymbolUses(op))
