@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 """Checks that every labelled constraint of a dialect stands in all four places.
 
-A label is <op>_c<n>: a constraint of one op. It must be on the dialect's page
+A label is <name>_c<n>: a constraint of one op, type or attribute. It must be on the dialect's page
 (docs/Dialects/<D>.md), in the ODS (include/llmc/Dialect/<D>/IR/*.td), at the
 check in the verifier (lib/Dialect/<D>/IR/*.cpp; a trait that checks it is named
-there) and in the name of a function or symbol of an invalid test
-(test/Dialect/<D>/*-invalid.mlir).
+there) and at a case of an invalid test (test/Dialect/<D>/*-invalid.mlir), by
+custom in the name of its function.
 
 usage: check_constraints.py SOURCE_DIR [DIALECT...]
 """
@@ -15,8 +15,8 @@ import re
 import sys
 
 LABEL = re.compile(r"(?<![A-Za-z0-9_])([a-z][a-z0-9_]*_c[1-9][0-9]*)(?![0-9])")
-TEST_LABEL = re.compile(r"@([a-z][a-z0-9_]*?_c[1-9][0-9]*)(?![0-9])")
-MNEMONIC = re.compile(r':\s*\w+<\s*"([a-z][a-z0-9_.]*)"')
+# The mnemonic is the first lower-case argument: Op<"linear", …>, Attr<"Rope", "rope">.
+MNEMONIC = re.compile(r':\s*\w+<\s*(?:"[A-Z]\w*",\s*)?"([a-z][a-z0-9_.]*)"')
 
 
 def read(pattern):
@@ -30,9 +30,7 @@ def check(source, dialect):
         f"docs/Dialects/{dialect}.md": LABEL.findall(read(f"{source}/docs/Dialects/{dialect}.md")),
         "the ODS": LABEL.findall(ods),
         "the verifier": LABEL.findall(read(f"{source}/lib/Dialect/{dialect}/IR/*.cpp")),
-        "an invalid test": TEST_LABEL.findall(
-            read(f"{source}/test/Dialect/{dialect}/*-invalid.mlir")
-        ),
+        "an invalid test": LABEL.findall(read(f"{source}/test/Dialect/{dialect}/*-invalid.mlir")),
     }
     ops = {name.replace(".", "_") for name in MNEMONIC.findall(ods)}
     labels = {label for found in places.values() for label in found}
@@ -40,7 +38,7 @@ def check(source, dialect):
     for label in sorted(labels):
         op, number = re.fullmatch(r"(.*)_c(\d+)", label).groups()
         if op not in ops:
-            complaints.append(f"{dialect}: {label}: the dialect has no op {op}")
+            complaints.append(f"{dialect}: {label}: the dialect has no {op}")
             continue
         if int(number) > 1 and f"{op}_c{int(number) - 1}" not in labels:
             complaints.append(f"{dialect}: {label}: there is no {op}_c{int(number) - 1} before it")
