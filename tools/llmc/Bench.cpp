@@ -47,8 +47,7 @@ public:
   Sample once(uint64_t seed, bool profile) {
     Sample sample;
     session.truncate(sequence, 0);
-    std::vector<int32_t> prompt =
-        randomTokens(arguments.promptTokens, session.vocabSize(), seed);
+    std::vector<int32_t> prompt = randomTokens(arguments.promptTokens, session.vocabSize(), seed);
     std::vector<int32_t> next =
         randomTokens(arguments.generateTokens, session.vocabSize(), seed + 1);
     if (profile)
@@ -81,8 +80,7 @@ private:
     while (!tokens.empty()) {
       size_t take = std::min(tokens.size(), size_t(session.maxTokens()));
       bool last = take == tokens.size();
-      rt::StepInput input{sequence, tokens.first(take),
-                          last ? rt::Logits::Last : rt::Logits::None};
+      rt::StepInput input{sequence, tokens.first(take), last ? rt::Logits::Last : rt::Logits::None};
       session.step({&input, 1});
       tokens = tokens.subspan(take);
     }
@@ -156,8 +154,8 @@ void bench(const BenchArguments &arguments) {
     return;
   }
   std::printf("%s, %d threads, kernels '%s', median of %d\n",
-              artifact->manifest().model.name.c_str(), session.threads(),
-              session.variant().c_str(), arguments.repetitions);
+              artifact->manifest().model.name.c_str(), session.threads(), session.variant().c_str(),
+              arguments.repetitions);
   if (arguments.promptTokens)
     std::printf("prefill %8.1f tokens/s  (%lld tokens, first logits after %.3f s)\n",
                 median(prefill), static_cast<long long>(arguments.promptTokens), median(first));
@@ -177,8 +175,7 @@ void bench(const BenchArguments &arguments) {
 
 void addBenchCommand(CLI::App &app, int &exitCode) {
   auto arguments = std::make_shared<BenchArguments>();
-  CLI::App *command =
-      app.add_subcommand("bench", "Measure prefill, and decoding right after it");
+  CLI::App *command = app.add_subcommand("bench", "Measure prefill, and decoding right after it");
   arguments->deployment.add(*command, /*withContext=*/false);
   command->add_option("--prompt-tokens", arguments->promptTokens, "Tokens of the prompt")
       ->check(CLI::NonNegativeNumber)

@@ -21,8 +21,10 @@ void DeploymentFlags::add(CLI::App &command, bool withContext) {
       ->check(CLI::Range(1, 1024));
   command.add_flag("--pin", pin, "Bind worker threads to processors");
   if (withContext)
-    command.add_option("--context", context, "Tokens that the state holds (default: all the "
-                                             "artifact allows)")
+    command
+        .add_option("--context", context,
+                    "Tokens that the state holds (default: all the "
+                    "artifact allows)")
         ->check(CLI::Range(int64_t(1), int64_t(1) << 31));
   command.add_option("--device-plugin", plugins, "Shared object with a device (repeatable)")
       ->allow_extra_args(false);
@@ -40,16 +42,15 @@ rt::SessionOptions DeploymentFlags::options(const rt::Artifact &opened, int64_t 
   options.threads = threads;
   options.pin = pin;
   options.maxSequences = sequences;
-  options.maxContext = wanted    ? wanted
-                       : context ? context
-                                 : opened.manifest().limits.maxContext;
+  options.maxContext = wanted ? wanted : context ? context : opened.manifest().limits.maxContext;
   return options;
 }
 
 void GenerationFlags::add(CLI::App &command) {
   rt::SamplerOptions &sampler = options.sampler;
-  command.add_option("--max-tokens", options.maxTokens,
-                     "Tokens to generate (default: until the end or a full context)")
+  command
+      .add_option("--max-tokens", options.maxTokens,
+                  "Tokens to generate (default: until the end or a full context)")
       ->check(CLI::NonNegativeNumber);
   command.add_flag("--ignore-eos", options.ignoreEnd, "Go on after an end-of-text token");
   command.add_option("--temperature", sampler.temperature, "0: always the likeliest token")
@@ -58,10 +59,12 @@ void GenerationFlags::add(CLI::App &command) {
       ->capture_default_str();
   command.add_option("--top-p", sampler.topP, "Choose among the likeliest of this share (1: off)")
       ->capture_default_str();
-  command.add_option("--min-p", sampler.minP, "Least share of the likeliest's probability (0: off)")
+  command
+      .add_option("--min-p", sampler.minP, "Least share of the likeliest's probability (0: off)")
       ->capture_default_str();
-  command.add_option("--repeat-penalty", sampler.repetitionPenalty,
-                     "Makes the last 64 tokens less likely (1: off)")
+  command
+      .add_option("--repeat-penalty", sampler.repetitionPenalty,
+                  "Makes the last 64 tokens less likely (1: off)")
       ->capture_default_str();
   command.add_option("--seed", sampler.seed, "Of the draw; the same seed draws the same text")
       ->capture_default_str();

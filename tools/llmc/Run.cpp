@@ -93,8 +93,9 @@ void addRunCommand(CLI::App &app, int &exitCode) {
   prompt->add_option("-p,--prompt", arguments->prompt, "The prompt");
   prompt->add_option("--prompt-file", arguments->promptFile, "File with the prompt");
   prompt->require_option(1);
-  auto *raw = command->add_flag("--raw", arguments->raw, "Take the prompt as it is, without the "
-                                                         "model's chat template");
+  auto *raw = command->add_flag("--raw", arguments->raw,
+                                "Take the prompt as it is, without the "
+                                "model's chat template");
   command->add_option("--system", arguments->system, "System prompt")->excludes(raw);
   command->add_flag("--json", arguments->asJson, "Print one JSON object instead of text");
   command->callback([arguments, &exitCode] {

@@ -76,8 +76,9 @@ void addTraceCommand(CLI::App &app, int &exitCode) {
   command->add_option("-o,--output", arguments->output, "safetensors to write")->required();
   command->add_option("--greedy", request.greedy, "Tokens to decode after the prompt")
       ->check(CLI::NonNegativeNumber);
-  command->add_option("--device", request.device,
-                      "cpu: execute an artifact; evaluator: run a model in f64")
+  command
+      ->add_option("--device", request.device,
+                   "cpu: execute an artifact; evaluator: run a model in f64")
       ->check(CLI::IsMember({"cpu", "evaluator", "ptx"}))
       ->capture_default_str();
   command->add_option("--only", arguments->only, "logits: leave the inner tensors out")
@@ -86,14 +87,17 @@ void addTraceCommand(CLI::App &app, int &exitCode) {
       ->check(CLI::PositiveNumber);
   command->add_option("--with", arguments->with,
                       "safetensors with the input_ids of another request in the same batches");
-  command->add_option("--description", request.descriptions,
-                      "A description of your own (evaluator; repeatable)")
+  command
+      ->add_option("--description", request.descriptions,
+                   "A description of your own (evaluator; repeatable)")
       ->allow_extra_args(false);
-  command->add_option("--exclude-description", request.excludedDescriptions,
-                      "model_type whose description may not be used (evaluator; repeatable)")
+  command
+      ->add_option("--exclude-description", request.excludedDescriptions,
+                   "model_type whose description may not be used (evaluator; repeatable)")
       ->allow_extra_args(false);
-  command->add_option("--accept-key", request.acceptedKeys,
-                      "Config key that may be unknown (evaluator; repeatable)")
+  command
+      ->add_option("--accept-key", request.acceptedKeys,
+                   "Config key that may be unknown (evaluator; repeatable)")
       ->allow_extra_args(false);
   command->callback([arguments, &exitCode] {
     trace(*arguments);

@@ -42,9 +42,8 @@ void verify(const VerifyArguments &arguments) {
             << " files are whole\n";
   if (result.contains("mean_nll"))
     std::cout << arguments.perplexityFile << ": mean negative log-likelihood "
-              << result["mean_nll"].get<double>() << " over "
-              << result["tokens"].get<int64_t>() << " tokens, perplexity "
-              << result["perplexity"].get<double>() << "\n";
+              << result["mean_nll"].get<double>() << " over " << result["tokens"].get<int64_t>()
+              << " tokens, perplexity " << result["perplexity"].get<double>() << "\n";
 }
 } // namespace
 

@@ -50,10 +50,10 @@ typedef struct llmc_device_options {
 } llmc_device_options;
 
 typedef struct llmc_device_info {
-  char name[64];        /* "cpu" */
+  char name[64]; /* "cpu" */
   char description[256];
   int32_t threads;
-  int32_t host_memory;  /* 1: addresses can be used by the caller */
+  int32_t host_memory; /* 1: addresses can be used by the caller */
 } llmc_device_info;
 
 /* Kernels of an artifact: symbols are without the variant's suffix. */
@@ -65,7 +65,7 @@ typedef struct llmc_device_variant {
 
 typedef struct llmc_device_kernel {
   const char *name, *symbol;
-  int64_t scratch; /* bytes a thread */
+  int64_t scratch;  /* bytes a thread */
   const char *file; /* of device code, relative to the folder; NULL: kernels.so */
   int64_t block[3], shared_bytes;
 } llmc_device_kernel;
@@ -88,14 +88,14 @@ typedef enum llmc_command_kind {
    args[0] is the data. Pointers stay valid as long as the session. */
 typedef struct llmc_command {
   uint32_t kind;
-  uint32_t kernel;   /* launch: index into the module's kernels */
+  uint32_t kernel; /* launch: index into the module's kernels */
   void *const *args;
   int64_t arg_count;
-  int64_t items;     /* of this step; observe: rows; collective: elements */
-  int64_t width;     /* observe: elements of a row */
-  int64_t grid[3];   /* launch of device code */
-  int32_t group;     /* collective */
-  int32_t tag;       /* the caller's */
+  int64_t items;   /* of this step; observe: rows; collective: elements */
+  int64_t width;   /* observe: elements of a row */
+  int64_t grid[3]; /* launch of device code */
+  int32_t group;   /* collective */
+  int32_t tag;     /* the caller's */
 } llmc_command;
 
 typedef struct llmc_device_step {

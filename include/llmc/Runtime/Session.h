@@ -27,12 +27,12 @@ struct CancelledError : Error {
 };
 
 struct SessionOptions {
-  int threads = 0;          ///< of each rank; 0: what the process may use
-  bool pin = false;         ///< bind threads to processors
-  int64_t maxContext = 0;   ///< tokens of a sequence; 0: what the blocks allow
-  int64_t blocks = 0;       ///< state blocks; 0: enough for the context, or the manifest's number
-  int64_t maxSequences = 0; ///< 0: the manifest's limit
-  bool poison = false;      ///< tests: memory starts as NaN
+  int threads = 0;            ///< of each rank; 0: what the process may use
+  bool pin = false;           ///< bind threads to processors
+  int64_t maxContext = 0;     ///< tokens of a sequence; 0: what the blocks allow
+  int64_t blocks = 0;         ///< state blocks; 0: enough for the context, or the manifest's number
+  int64_t maxSequences = 0;   ///< 0: the manifest's limit
+  bool poison = false;        ///< tests: memory starts as NaN
   bool permuteBlocks = false; ///< tests: blocks are given out in a mixed order
 };
 

@@ -14,10 +14,11 @@ namespace llmc::rt {
 
 inline constexpr size_t cacheLine = 64;
 
-/// How long a thread spins before it sleeps. Spinning longer than the usual
-/// wait is what makes a team collapse on a busy machine, so the bound follows
-/// what happened before: halved after a wait that slept, doubled after one
-/// that did not.
+/// How long a thread spins before it sleeps. Unbounded spinning is what makes a
+/// team collapse on a busy machine, so the bound follows what happened before:
+/// a wait that slept halves it, one that did not raises it to twice what it
+/// took. Now and then a wait spins as long as it may, because a bound that has
+/// become too short for the usual wait would otherwise never find that out.
 class SpinBudget {
 public:
   explicit SpinBudget(bool maySpin) : limit(maySpin ? most : 0) {}
@@ -28,7 +29,9 @@ public:
 
 private:
   static constexpr uint32_t least = 64, most = 4096; ///< pause instructions
-  uint32_t limit;
+  static constexpr uint32_t probeEvery = 16;
+  uint32_t limit; ///< 0: never spin
+  uint32_t waits = 0;
 };
 
 /// Changes \p word to \p value and wakes those who sleep on it.

@@ -91,8 +91,7 @@ size_t llmc_session_list_arenas(const llmc_session *session, llmc_session_arena 
 
 llmc_status llmc_session_add_sequence(llmc_session *session, int32_t *sequence);
 llmc_status llmc_session_remove_sequence(llmc_session *session, int32_t sequence);
-llmc_status llmc_session_truncate_sequence(llmc_session *session, int32_t sequence,
-                                           int64_t length);
+llmc_status llmc_session_truncate_sequence(llmc_session *session, int32_t sequence, int64_t length);
 
 typedef enum llmc_logits {
   LLMC_LOGITS_NONE = 0,
@@ -114,8 +113,8 @@ llmc_status llmc_session_step(llmc_session *session, const llmc_step_input *inpu
 void llmc_session_cancel(llmc_session *session);
 
 /* Mean negative log-likelihood (natural) of all tokens but the first. */
-llmc_status llmc_session_measure_perplexity(llmc_session *session, const int32_t *ids,
-                                            size_t count, double *mean_nll);
+llmc_status llmc_session_measure_perplexity(llmc_session *session, const int32_t *ids, size_t count,
+                                            double *mean_nll);
 
 /* ---- generation */
 

@@ -137,9 +137,8 @@ void moduleUnload(llmc_device *, llmc_device_module *module) { delete module; }
 
 llmc_device_status launch(llmc_device *device, const llmc_device_step *step,
                           llmc_device_error *error) {
-  return guarded(error, [&] {
-    return device->executor.run(*step) ? LLMC_DEVICE_OK : LLMC_DEVICE_CANCELLED;
-  });
+  return guarded(
+      error, [&] { return device->executor.run(*step) ? LLMC_DEVICE_OK : LLMC_DEVICE_CANCELLED; });
 }
 
 llmc_device_status synchronize(llmc_device *, llmc_device_error *) { return LLMC_DEVICE_OK; }
@@ -147,12 +146,21 @@ llmc_device_status synchronize(llmc_device *, llmc_device_error *) { return LLMC
 } // namespace
 
 const llmc_device_api *cpuDevice() {
-  static const llmc_device_api api = {
-      LLMC_DEVICE_ABI_MAJOR, LLMC_DEVICE_ABI_MINOR, sizeof(llmc_device_api),
-      "cpu",                 open,                  close,
-      describe,              arenaAllocate,         arenaFree,
-      fileMap,               fileUnmap,             moduleLoad,
-      moduleUnload,          launch,                synchronize};
+  static const llmc_device_api api = {LLMC_DEVICE_ABI_MAJOR,
+                                      LLMC_DEVICE_ABI_MINOR,
+                                      sizeof(llmc_device_api),
+                                      "cpu",
+                                      open,
+                                      close,
+                                      describe,
+                                      arenaAllocate,
+                                      arenaFree,
+                                      fileMap,
+                                      fileUnmap,
+                                      moduleLoad,
+                                      moduleUnload,
+                                      launch,
+                                      synchronize};
   return &api;
 }
 

@@ -10,8 +10,7 @@ namespace llmc::rt {
 /// threads that are done early can take some. Results never depend on it.
 static constexpr int64_t piecesOfPart = 4;
 
-CpuExecutor::CpuExecutor(int threads, bool pin)
-    : team({threads, pin}), barrier(uint32_t(threads)) {
+CpuExecutor::CpuExecutor(int threads, bool pin) : team({threads, pin}), barrier(uint32_t(threads)) {
   for (std::vector<Cursor> &set : cursors)
     set = std::vector<Cursor>(size_t(threads));
 }

@@ -39,7 +39,8 @@ CpuModule::CpuModule(const llmc_device_module_desc &desc) {
     std::string symbol = std::string(desc.kernels[i].symbol) + variant.suffix;
     void *address = dlsym(handle, symbol.c_str());
     if (!address)
-      missing += (missing.empty() ? "" : ", ") + symbol + " (kernel '" + desc.kernels[i].name + "')";
+      missing +=
+          (missing.empty() ? "" : ", ") + symbol + " (kernel '" + desc.kernels[i].name + "')";
     functions.push_back(reinterpret_cast<llmc_kernel_fn>(address));
   }
   if (missing.empty())

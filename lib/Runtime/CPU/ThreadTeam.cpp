@@ -32,16 +32,17 @@ static long futex(const std::atomic<uint32_t> &word, int operation, uint32_t val
 
 void SpinBudget::waitWhile(const std::atomic<uint32_t> &word, uint32_t old,
                            std::atomic<uint32_t> &sleepers) {
-  for (uint32_t i = 0; i < limit; ++i) {
+  bool probe = limit && ++waits % probeEvery == 0;
+  for (uint32_t i = 0, bound = probe ? most : limit; i < bound; ++i) {
     if (word.load(std::memory_order_acquire) != old) {
-      limit = std::min(limit * 2, most);
+      limit = std::clamp(2 * i, limit, most);
       return;
     }
     pauseCpu();
   }
   if (word.load(std::memory_order_acquire) != old)
     return;
-  if (limit)
+  if (limit && !probe)
     limit = std::max(limit / 2, least);
   // The store in storeAndWake and this count are both sequentially consistent:
   // either the waker sees the sleeper, or the sleeper sees the new value.
@@ -99,9 +100,7 @@ static std::vector<int> allowedProcessors() {
   return list;
 }
 
-int ThreadTeam::availableThreads() {
-  return std::max<int>(1, int(allowedProcessors().size()));
-}
+int ThreadTeam::availableThreads() { return std::max<int>(1, int(allowedProcessors().size())); }
 
 ThreadTeam::ThreadTeam(const Options &options)
     : maySpin(options.threads <= availableThreads()), callerBudget(maySpin) {

@@ -71,15 +71,16 @@ static void checkFile(const fs::path &dir, const FileEntry &entry) {
     throw InputError(path.string() + ": is not a plain file");
   uintmax_t size = fs::file_size(path, error);
   if (error || size != uintmax_t(entry.bytes))
-    throw InputError(path.string() + ": has " + std::to_string(size) + " bytes, the manifest says " +
-                     std::to_string(entry.bytes) +
+    throw InputError(path.string() + ": has " + std::to_string(size) +
+                     " bytes, the manifest says " + std::to_string(entry.bytes) +
                      ". The file is truncated or altered; copy or compile the artifact again");
 }
 
 Manifest readManifest(const fs::path &dir, const ReadOptions &options) {
   std::error_code error;
   if (!fs::is_directory(dir, error))
-    throw InputError(dir.string() + ": is not a folder; an artifact is a folder with manifest.json");
+    throw InputError(dir.string() +
+                     ": is not a folder; an artifact is a folder with manifest.json");
   fs::path path = dir / "manifest.json";
   if (!fs::is_regular_file(path, error))
     throw InputError(path.string() +

@@ -90,20 +90,13 @@ void llmc_artifact_close(llmc_artifact *artifact) { delete artifact; }
 
 void llmc_artifact_describe(const llmc_artifact *artifact, llmc_artifact_info *info) {
   const rt::Manifest &m = artifact->value->manifest();
-  *info = {m.model.name.c_str(),
-           m.model.architecture.c_str(),
-           m.target.device.c_str(),
-           m.model.vocabSize,
-           m.model.hiddenSize,
-           m.model.layers,
-           m.model.parameters,
-           m.limits.maxTokens,
-           m.limits.maxSequences,
-           m.limits.maxContext,
-           m.limits.blockTokens,
-           m.limits.blocks,
-           int32_t(m.ranks.count),
-           artifact->value->hasTokenizer(),
+  *info = {m.model.name.c_str(),    m.model.architecture.c_str(),
+           m.target.device.c_str(), m.model.vocabSize,
+           m.model.hiddenSize,      m.model.layers,
+           m.model.parameters,      m.limits.maxTokens,
+           m.limits.maxSequences,   m.limits.maxContext,
+           m.limits.blockTokens,    m.limits.blocks,
+           int32_t(m.ranks.count),  artifact->value->hasTokenizer(),
            m.hasWeights()};
 }
 
@@ -146,8 +139,7 @@ llmc_status llmc_session_create(const llmc_artifact *artifact, const llmc_sessio
       wanted.blocks = options->blocks;
       wanted.maxSequences = options->max_sequences;
     }
-    required(session, "session") =
-        new llmc_session(required(artifact, "artifact").value, wanted);
+    required(session, "session") = new llmc_session(required(artifact, "artifact").value, wanted);
   });
 }
 
@@ -169,9 +161,8 @@ size_t llmc_session_list_arenas(const llmc_session *session, llmc_session_arena 
 }
 
 llmc_status llmc_session_add_sequence(llmc_session *session, int32_t *sequence) {
-  return guarded([&] {
-    required(sequence, "sequence") = required(session, "session").value.addSequence();
-  });
+  return guarded(
+      [&] { required(sequence, "sequence") = required(session, "session").value.addSequence(); });
 }
 
 llmc_status llmc_session_remove_sequence(llmc_session *session, int32_t sequence) {
@@ -208,8 +199,8 @@ llmc_status llmc_session_step(llmc_session *session, const llmc_step_input *inpu
 
 void llmc_session_cancel(llmc_session *session) { session->value.cancel(); }
 
-llmc_status llmc_session_measure_perplexity(llmc_session *session, const int32_t *ids,
-                                            size_t count, double *mean_nll) {
+llmc_status llmc_session_measure_perplexity(llmc_session *session, const int32_t *ids, size_t count,
+                                            double *mean_nll) {
   return guarded([&] {
     required(mean_nll, "mean_nll") =
         rt::measurePerplexity(required(session, "session").value, {ids, ids ? count : 0}).meanNll;
@@ -233,8 +224,7 @@ llmc_status llmc_generator_create(llmc_session *session, llmc_generator **genera
 void llmc_generator_destroy(llmc_generator *generator) { delete generator; }
 
 llmc_status llmc_generator_run(llmc_generator *generator, const int32_t *prompt, size_t count,
-                               const llmc_generate_options *options,
-                               llmc_generate_result *result) {
+                               const llmc_generate_options *options, llmc_generate_result *result) {
   return guarded([&] {
     const llmc_generate_options &given = required(options, "options");
     if (given.size != sizeof(llmc_generate_options))
@@ -259,14 +249,10 @@ llmc_status llmc_generator_run(llmc_generator *generator, const int32_t *prompt,
       };
     rt::GenerateResult &last = required(generator, "generator").last;
     last = generator->value.generate({prompt, prompt ? count : 0}, wanted, show);
-    required(result, "result") = {last.tokens.data(),
-                                  last.tokens.size(),
-                                  last.text.c_str(),
-                                  rt::finishReasonName(last.finish),
-                                  last.timing.promptTokens,
-                                  last.timing.decodedTokens,
-                                  last.timing.prefillSeconds,
-                                  last.timing.firstTokenSeconds,
+    required(result, "result") = {last.tokens.data(),         last.tokens.size(),
+                                  last.text.c_str(),          rt::finishReasonName(last.finish),
+                                  last.timing.promptTokens,   last.timing.decodedTokens,
+                                  last.timing.prefillSeconds, last.timing.firstTokenSeconds,
                                   last.timing.decodeSeconds};
   });
 }

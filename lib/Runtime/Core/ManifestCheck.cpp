@@ -74,9 +74,9 @@ void Checker::checkFiles() {
       fail(path + ".path", problem);
     if (!seen.insert(file.path).second)
       fail(path + ".path", "'" + file.path + "' stands twice");
-    bool hex = file.sha256.size() == 64 && std::all_of(file.sha256.begin(), file.sha256.end(), [](char c) {
-                 return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f');
-               });
+    bool hex = file.sha256.size() == 64 &&
+               std::all_of(file.sha256.begin(), file.sha256.end(),
+                           [](char c) { return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f'); });
     if (!hex)
       fail(path + ".sha256", "is not 64 lower-case hexadecimal digits");
   }
@@ -118,9 +118,8 @@ void Checker::checkArenas() {
     if (!arena.file.empty() && manifest.ranks.count > 1)
       fail(path + ".file", "with several ranks each has its own file: rank_files");
     if (!arena.rankFiles.empty() && int64_t(arena.rankFiles.size()) != manifest.ranks.count)
-      fail(path + ".rank_files", "names " + std::to_string(arena.rankFiles.size()) +
-                                     " files for " + std::to_string(manifest.ranks.count) +
-                                     " ranks");
+      fail(path + ".rank_files", "names " + std::to_string(arena.rankFiles.size()) + " files for " +
+                                     std::to_string(manifest.ranks.count) + " ranks");
     std::vector<std::string> files = arena.rankFiles;
     if (!arena.file.empty())
       files.push_back(arena.file);
@@ -215,8 +214,8 @@ void Checker::checkWeights() {
       paddedRows += (source.rows + step - 1) / step * step;
     }
     if (rows != weight.rows && paddedRows != weight.rows)
-      fail(path + ".sources", "give " + std::to_string(rows) + " rows, the weight has " +
-                                  std::to_string(weight.rows));
+      fail(path + ".sources",
+           "give " + std::to_string(rows) + " rows, the weight has " + std::to_string(weight.rows));
   }
 }
 
@@ -274,9 +273,8 @@ void Checker::checkKernels() {
       fail(place("variants", i) + ".suffix", "cannot be part of a symbol");
   if (host && manifest.variants.empty())
     fail("variants", "is empty: no kernel has a symbol");
-  if (scratch > 0 && std::none_of(manifest.arenas.begin(), manifest.arenas.end(), [](auto &arena) {
-        return arena.kind == ArenaKind::Workspace;
-      }))
+  if (scratch > 0 && std::none_of(manifest.arenas.begin(), manifest.arenas.end(),
+                                  [](auto &arena) { return arena.kind == ArenaKind::Workspace; }))
     fail("kernels", "a kernel needs " + std::to_string(scratch) +
                         " bytes of scratch, no arena is a workspace");
 }

@@ -126,8 +126,8 @@ void parseMemory(Object &top, Manifest &manifest) {
   top.objects("arenas", [&](Object &object) {
     Arena arena;
     arena.name = object.string("name");
-    arena.kind = ArenaKind(object.oneOf(
-        "kind", {"weights", "state", "activations", "workspace", "communication"}));
+    arena.kind = ArenaKind(
+        object.oneOf("kind", {"weights", "state", "activations", "workspace", "communication"}));
     arena.size = parseSize(object.object("size"));
     arena.file = object.string("file", "");
     if (object.has("rank_files"))
@@ -235,7 +235,8 @@ void parseKernels(Object &top, Manifest &manifest) {
 Operand parseOperand(Object &object) {
   Operand operand;
   static constexpr std::pair<const char *, OperandKind> kinds[] = {
-      {"slice", OperandKind::Slice}, {"weights", OperandKind::Weights},
+      {"slice", OperandKind::Slice},
+      {"weights", OperandKind::Weights},
       {"state", OperandKind::State}};
   int found = 0;
   for (auto [key, kind] : kinds)
@@ -257,8 +258,7 @@ Step parseStep(Object &object, bool inside) {
   if (object.has("launch")) {
     Object launch = object.object("launch");
     step.kernel = launch.string("kernel");
-    launch.objects("operands",
-                   [&](Object &item) { step.operands.push_back(parseOperand(item)); });
+    launch.objects("operands", [&](Object &item) { step.operands.push_back(parseOperand(item)); });
     step.items = parseItems(launch.object("items"));
     step.remark = launch.string("remark", "");
     launch.finish();
@@ -290,8 +290,7 @@ Step parseStep(Object &object, bool inside) {
     step.from = repeat.integer("from");
     step.repeats = repeat.integer("count", 1);
     step.period = repeat.integer("period", 1);
-    repeat.objects("steps",
-                   [&](Object &item) { step.steps.push_back(parseStep(item, true)); });
+    repeat.objects("steps", [&](Object &item) { step.steps.push_back(parseStep(item, true)); });
     if (step.steps.empty())
       repeat.fail("steps", "is empty");
     repeat.finish();
@@ -314,8 +313,7 @@ void parseEntries(Object &top, Manifest &manifest) {
       output.element = Element(item.oneOf("element", elementNames));
       entry.outputs.push_back(std::move(output));
     });
-    object.objects("steps",
-                   [&](Object &item) { entry.steps.push_back(parseStep(item, false)); });
+    object.objects("steps", [&](Object &item) { entry.steps.push_back(parseStep(item, false)); });
     manifest.entries.push_back(std::move(entry));
   });
 }

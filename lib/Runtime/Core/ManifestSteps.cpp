@@ -65,9 +65,8 @@ void Checker::checkOperand(Operand &operand, const std::string &path, const Loop
   for (int64_t i = 0; i < loop->repeat->repeats; ++i) {
     int64_t layer = loop->repeat->from + i * loop->repeat->period + *operand.layer;
     if (!layers.member(layer))
-      fail(path + ".layer",
-           "iteration " + std::to_string(i) + " uses '" + operand.name + "' of layer " +
-               std::to_string(layer) + ", which it does not have");
+      fail(path + ".layer", "iteration " + std::to_string(i) + " uses '" + operand.name +
+                                "' of layer " + std::to_string(layer) + ", which it does not have");
   }
 }
 
@@ -139,8 +138,8 @@ void Checker::checkEntries() {
       int64_t end;
       if (__builtin_mul_overflow(step.repeats, step.period, &end) ||
           __builtin_add_overflow(end, step.from, &end) || end > manifest.model.layers)
-        fail(stepPath + ".repeat", "goes past the " + std::to_string(manifest.model.layers) +
-                                       " layers of the model");
+        fail(stepPath + ".repeat",
+             "goes past the " + std::to_string(manifest.model.layers) + " layers of the model");
       Loop loop{&step, number, number + int64_t(step.steps.size()) - 1};
       touchedInLoop.assign(manifest.slices.size(), false);
       for (size_t i = 0; i < step.steps.size(); ++i)
@@ -154,8 +153,9 @@ void Checker::checkEntries() {
       output.sliceIndex = lookup(slices, output.slice, outPath + ".slice", "slice");
       if (!written[size_t(output.sliceIndex)] ||
           manifest.slices[size_t(output.sliceIndex)].liveLast < last)
-        fail(outPath + ".slice", "'" + output.slice + "' is not written, or not live in the last "
-                                                      "step " +
+        fail(outPath + ".slice", "'" + output.slice +
+                                     "' is not written, or not live in the last "
+                                     "step " +
                                      std::to_string(last));
     }
   }
@@ -266,10 +266,10 @@ private:
     int64_t size;
     if (__builtin_mul_overflow(axisValue(rows, largest), width, &size) ||
         __builtin_mul_overflow(size, bytes, &size) || size > sliceBytes[size_t(slice)])
-      failAt(file, path, std::string("rows '") + axisName(rows) + "' of width " +
-                             std::to_string(width) + " do not fit in the " +
-                             std::to_string(sliceBytes[size_t(slice)]) + " bytes of the slice '" +
-                             manifest.slices[size_t(slice)].name + "'");
+      failAt(file, path,
+             std::string("rows '") + axisName(rows) + "' of width " + std::to_string(width) +
+                 " do not fit in the " + std::to_string(sliceBytes[size_t(slice)]) +
+                 " bytes of the slice '" + manifest.slices[size_t(slice)].name + "'");
   }
 
   void checkSteps(const std::vector<Step> &steps, const std::string &list) {
@@ -281,8 +281,8 @@ private:
       if (step.kind == StepKind::Collective &&
           value(step.count, path + ".collective.count") >
               sliceBytes[size_t(step.sliceIndex)] / elementBytes(step.element))
-        failAt(file, path + ".collective.count", "is more than the slice '" + step.slice +
-                                                     "' holds");
+        failAt(file, path + ".collective.count",
+               "is more than the slice '" + step.slice + "' holds");
       if (step.kind == StepKind::Repeat)
         checkSteps(step.steps, path + ".repeat.steps");
     }

@@ -109,8 +109,7 @@ void Program::prepare(const Extent &extent) {
     switch (step.kind) {
     case StepKind::Launch: {
       list[i].items = step.items.evaluate(extent).value();
-      const std::optional<KernelDevice> &device =
-          manifest.kernels[size_t(step.kernelIndex)].device;
+      const std::optional<KernelDevice> &device = manifest.kernels[size_t(step.kernelIndex)].device;
       for (size_t d = 0; device && d < 3; ++d)
         list[i].grid[d] = d < device->grid.size() ? device->grid[d].evaluate(extent).value() : 1;
       break;

@@ -55,8 +55,8 @@ void Rank::loadKernels() {
     variants[i].requires_features = features[i].data();
   std::vector<llmc_device_kernel> kernels;
   for (const Kernel &kernel : manifest.kernels) {
-    llmc_device_kernel entry{kernel.name.c_str(), kernel.symbol.c_str(), kernel.scratch, nullptr,
-                             {1, 1, 1}, 0};
+    llmc_device_kernel entry{
+        kernel.name.c_str(), kernel.symbol.c_str(), kernel.scratch, nullptr, {1, 1, 1}, 0};
     if (kernel.device) {
       entry.file = kernel.device->file.c_str();
       std::copy(kernel.device->block.begin(), kernel.device->block.end(), entry.block);
@@ -65,8 +65,8 @@ void Rank::loadKernels() {
     kernels.push_back(entry);
   }
   std::string folder = artifact.folder().string();
-  llmc_device_module_desc desc{folder.c_str(),  variants.data(), variants.size(),
-                               kernels.data(), kernels.size()};
+  llmc_device_module_desc desc{folder.c_str(), variants.data(), variants.size(), kernels.data(),
+                               kernels.size()};
   llmc_device_error text{};
   const char *chosen = "";
   throwDeviceStatus(api->module_load(device, &desc, &module, &chosen, &text), text);
@@ -94,8 +94,8 @@ void Rank::allocate(int64_t blocks, const llmc_batch *firstArgument) {
       if (arena.kind != ArenaKind::State)
         flags |= LLMC_ARENA_HUGE_PAGES;
       void *address = nullptr;
-      throwDeviceStatus(
-          api->arena_allocate(device, planned, flags, &address, &allocated, &text), text);
+      throwDeviceStatus(api->arena_allocate(device, planned, flags, &address, &allocated, &text),
+                        text);
       addresses.arenas.push_back(static_cast<char *>(address));
       if (arena.kind == ArenaKind::Workspace)
         workspaceArena = int(i);
@@ -211,9 +211,8 @@ std::vector<LaunchTime> Rank::profiled() const {
     times[place->second].calls += profiledSteps;
     times[place->second].nanoseconds += nanoseconds[i];
   }
-  std::sort(times.begin(), times.end(), [](const LaunchTime &a, const LaunchTime &b) {
-    return a.nanoseconds > b.nanoseconds;
-  });
+  std::sort(times.begin(), times.end(),
+            [](const LaunchTime &a, const LaunchTime &b) { return a.nanoseconds > b.nanoseconds; });
   return times;
 }
 

@@ -33,7 +33,8 @@ Scheduler::Id Scheduler::submit(Request request) {
     throw UsageError("a request that generates needs a number of tokens and a way to choose them");
   if (placesOf(request) > session.maxContext())
     throw InputError("a prompt of " + std::to_string(request.prompt.size()) + " tokens with " +
-                     std::to_string(request.maxTokens) + " to generate is more than the context of " +
+                     std::to_string(request.maxTokens) +
+                     " to generate is more than the context of " +
                      std::to_string(session.maxContext()) +
                      " tokens; shorten it, generate less, or take a larger context (--context)");
   if (blocksOf(request) > session.blocks())
@@ -163,7 +164,9 @@ bool Scheduler::step() {
     bool all = entry.request.promptLogits && entry.generated == 0;
     inputs.push_back({entry.sequence,
                       std::span(entry.pending).subspan(entry.fed, size_t(piece.tokens)),
-                      all ? Logits::All : piece.last ? Logits::Last : Logits::None});
+                      all          ? Logits::All
+                      : piece.last ? Logits::Last
+                                   : Logits::None});
     before.push_back(session.length(entry.sequence));
     stepRequests.push_back(entry.id);
   }

@@ -23,13 +23,12 @@ Sequences::Shape shapeOf(const Artifact &artifact, const SessionOptions &options
   Sequences::Shape shape{};
   shape.permuted = options.permuteBlocks;
   shape.blockTokens = limits.blockTokens;
-  shape.sequences = options.maxSequences
-                        ? bounded(options.maxSequences, limits.maxSequences,
-                                  "a number of sequences", "max_sequences")
-                        : limits.maxSequences;
-  shape.maxContext =
-      options.maxContext ? bounded(options.maxContext, limits.maxContext, "a context", "max_context")
-                         : limits.maxContext;
+  shape.sequences = options.maxSequences ? bounded(options.maxSequences, limits.maxSequences,
+                                                   "a number of sequences", "max_sequences")
+                                         : limits.maxSequences;
+  shape.maxContext = options.maxContext ? bounded(options.maxContext, limits.maxContext,
+                                                  "a context", "max_context")
+                                        : limits.maxContext;
   if (options.blocks < 0 || options.blocks > INT32_MAX)
     throw UsageError(std::to_string(options.blocks) + " state blocks wanted, which is no number "
                                                       "from 1 to 2^31-1");
@@ -118,7 +117,8 @@ void Session::Impl::check(std::span<const StepInput> inputs) const {
     const StepInput &input = inputs[i];
     sequences.length(input.sequence);
     if (input.tokens.empty())
-      throw UsageError("sequence " + std::to_string(input.sequence) + " has no tokens in this step");
+      throw UsageError("sequence " + std::to_string(input.sequence) +
+                       " has no tokens in this step");
     for (size_t j = 0; j < i; ++j)
       if (inputs[j].sequence == input.sequence)
         throw UsageError("sequence " + std::to_string(input.sequence) + " stands twice in a step");

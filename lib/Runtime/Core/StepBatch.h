@@ -20,9 +20,7 @@ public:
   void fill(std::span<const StepInput> inputs, const Sequences &sequences);
 
   const llmc_batch *batch() const { return &view; }
-  std::span<const int32_t> outputRows() const {
-    return {rowsOut.data(), size_t(view.outputs)};
-  }
+  std::span<const int32_t> outputRows() const { return {rowsOut.data(), size_t(view.outputs)}; }
   Extent extent(int64_t threads) const {
     return {view.tokens, view.outputs, view.sequences, view.blocks, threads};
   }

@@ -79,8 +79,8 @@ std::vector<TraceTensor> readTraceFile(const fs::path &path) {
     if (type == "F32")
       tensor.data = valuesOf<float, float>(part);
     else
-      tensor.data = type == "I64" ? valuesOf<int64_t, int64_t>(part)
-                                  : valuesOf<int64_t, int32_t>(part);
+      tensor.data =
+          type == "I64" ? valuesOf<int64_t, int64_t>(part) : valuesOf<int64_t, int32_t>(part);
     tensors.push_back(std::move(tensor));
   }
   return tensors;

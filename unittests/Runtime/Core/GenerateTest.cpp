@@ -1,7 +1,7 @@
 //===- GenerateTest.cpp - generation, likelihood, traces, C interface -----===//
 
-#include "TinyArtifact.h"
 #include "llmc/Runtime/Generate.h"
+#include "TinyArtifact.h"
 #include "llmc/Runtime/Trace.h"
 #include "llmc/Runtime/llmc.h"
 
@@ -128,10 +128,9 @@ TEST(Trace, HoldsEveryPositionWhateverTheChunks) {
 TEST(TraceFile, RoundTripAndRefusals) {
   TemporaryFolder folder;
   auto path = folder.path() / "t.safetensors";
-  std::vector<TraceTensor> tensors = {
-      {"input_ids", {1, 3}, std::vector<int64_t>{4, 5, 6}},
-      {"x", {2, 2}, std::vector<float>{1, 2, 3, 4}},
-      {"none", {0, 8}, std::vector<float>{}}};
+  std::vector<TraceTensor> tensors = {{"input_ids", {1, 3}, std::vector<int64_t>{4, 5, 6}},
+                                      {"x", {2, 2}, std::vector<float>{1, 2, 3, 4}},
+                                      {"none", {0, 8}, std::vector<float>{}}};
   writeTraceFile(path, tensors);
   std::vector<TraceTensor> got = readTraceFile(path);
   ASSERT_EQ(got.size(), 3u);

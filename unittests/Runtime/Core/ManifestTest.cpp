@@ -81,8 +81,16 @@ json &body(json &m, int index) { return step(m, 2)["repeat"]["steps"][size_t(ind
 
 const Mutation mutations[] = {
     {"format", [](json &m) { m["format"] = "other"; }, "format: is 'other'"},
-    {"major", [](json &m) { m["version"] = {2, 0}; }, "version: is 2.0, this llmc reads 1.0"},
-    {"minor", [](json &m) { m["version"] = {1, 7}; }, "version: is 1.7"},
+    {"major",
+     [](json &m) {
+       m["version"] = {2, 0};
+     },
+     "version: is 2.0, this llmc reads 1.0"},
+    {"minor",
+     [](json &m) {
+       m["version"] = {1, 7};
+     },
+     "version: is 1.7"},
     {"versionPair", [](json &m) { m["version"] = 1; }, "version: is a number instead of a list"},
     {"unknownTop", [](json &m) { m["extra"] = 1; }, "extra: is not a field"},
     {"unknownDeep", [](json &m) { m["slices"][1]["colour"] = 1; }, "slices[1].colour: is not a"},
@@ -115,31 +123,59 @@ const Mutation mutations[] = {
     {"sliceAlign", [](json &m) { m["slices"][1]["offset"] = 520; }, "not a multiple of 64"},
     {"sliceEnd", [](json &m) { m["slices"][2]["offset"] = 2048; }, "reaches to byte 3072"},
     {"overlap", [](json &m) { m["slices"][1]["offset"] = 448; }, "'y' overlaps 'x'"},
-    {"livePair", [](json &m) { m["slices"][1]["live"] = {5, 3}; }, "slices[1].live"},
-    {"liveEnd", [](json &m) { m["slices"][2]["live"] = {7, 9}; }, "goes to step 9, there are 8"},
-    {"deadUse", [](json &m) { m["slices"][1]["live"] = {3, 4}; }, "uses the slice 'y'"},
-    {"backEdge", [](json &m) { m["slices"][0]["live"] = {0, 5}; }, "slice 'x'"},
+    {"livePair",
+     [](json &m) {
+       m["slices"][1]["live"] = {5, 3};
+     },
+     "slices[1].live"},
+    {"liveEnd",
+     [](json &m) {
+       m["slices"][2]["live"] = {7, 9};
+     },
+     "goes to step 9, there are 8"},
+    {"deadUse",
+     [](json &m) {
+       m["slices"][1]["live"] = {3, 4};
+     },
+     "uses the slice 'y'"},
+    {"backEdge",
+     [](json &m) {
+       m["slices"][0]["live"] = {0, 5};
+     },
+     "slice 'x'"},
     {"readFirst", [](json &m) { body(m, 1)["launch"]["operands"][2]["access"] = "read"; },
      "before anything wrote it"},
     {"weightArena", [](json &m) { m["weights"][0]["arena"] = "state"; }, "weights[0].arena"},
     {"weightEnd", [](json &m) { m["weights"][1]["base"] = 576; }, "reach past the 704"},
-    {"weightOverflow", [](json &m) { m["weights"][1]["stride"] = int64_t(1) << 52; },
-     "reach past"},
+    {"weightOverflow", [](json &m) { m["weights"][1]["stride"] = int64_t(1) << 52; }, "reach past"},
     {"weightStride", [](json &m) { m["weights"][1]["stride"] = 0; }, "weights[1].stride: is 0"},
     {"weightSmall", [](json &m) { m["weights"][0]["bytes"] = 448; }, "takes 512"},
     {"weightSource", [](json &m) { m["weights"][0]["sources"] = json::array(); },
      "weights[0].sources: is empty"},
     {"weightRows", [](json &m) { m["weights"][0]["sources"][0]["rows"] = 4; }, "give 4 rows"},
     {"weightValues",
-     [](json &m) { m["weights"][1]["sources"] = {{{"values", {1.0, 2.0}}, {"rows", 1}}}; },
+     [](json &m) {
+       m["weights"][1]["sources"] = {{{"values", {1.0, 2.0}}, {"rows", 1}}};
+     },
      "sources[0].values: are 2 numbers"},
-    {"weightZeros", [](json &m) { m["weights"][1]["sources"] = {{{"zeros", false}, {"rows", 1}}}; },
+    {"weightZeros",
+     [](json &m) {
+       m["weights"][1]["sources"] = {{{"zeros", false}, {"rows", 1}}};
+     },
      "sources[0].tensor: is missing"},
-    {"weightLayers", [](json &m) { m["weights"][1]["layers"] = {{0, 4}}; }, "goes to layer 3"},
-    {"layerOrder", [](json &m) { m["weights"][1]["layers"] = {{1, 3}, {0, 1}}; },
+    {"weightLayers",
+     [](json &m) {
+       m["weights"][1]["layers"] = {{0, 4}};
+     },
+     "goes to layer 3"},
+    {"layerOrder",
+     [](json &m) {
+       m["weights"][1]["layers"] = {{1, 3}, {0, 1}};
+     },
      "weights[1].layers[1]"},
     {"stateArena", [](json &m) { m["states"][0]["arena"] = "workspace"; }, "holds workspace"},
-    {"stateFit", [](json &m) { m["arenas"][1]["size"]["blocks"] = 383; }, "states[0]: does not fit"},
+    {"stateFit", [](json &m) { m["arenas"][1]["size"]["blocks"] = 383; },
+     "states[0]: does not fit"},
     {"stateBlock", [](json &m) { m["states"][0]["heads"] = 2; }, "states[0].bytes_per_block"},
     {"stateKind", [](json &m) { m["states"][0]["kind"] = "ring"; }, "states[0].kind: is 'ring'"},
     {"noVariants", [](json &m) { m["variants"] = json::array(); }, "no kernel has a symbol"},
@@ -159,11 +195,12 @@ const Mutation mutations[] = {
     {"repeatHuge", [](json &m) { step(m, 2)["repeat"]["count"] = int64_t(1) << 50; },
      "goes past the 3 layers"},
     {"repeatNested",
-     [](json &m) { body(m, 0) = {{"repeat", {{"from", 0}, {"count", 1}, {"period", 1}}}}; },
+     [](json &m) {
+       body(m, 0) = {{"repeat", {{"from", 0}, {"count", 1}, {"period", 1}}}};
+     },
      "repeats do not nest"},
     {"stepKind", [](json &m) { step(m, 0) = json::object(); }, "a step is one of"},
-    {"observeLayer", [](json &m) { step(m, 1)["observe"]["name"] = "h.{i}"; },
-     "speaks of a layer"},
+    {"observeLayer", [](json &m) { step(m, 1)["observe"]["name"] = "h.{i}"; }, "speaks of a layer"},
     {"observeWide", [](json &m) { step(m, 1)["observe"]["width"] = 9; }, "do not fit in the 512"},
     {"group", [](json &m) { m["ranks"]["groups"][0]["name"] = "b"; }, "no group of ranks"},
     {"groupRank", [](json &m) { m["ranks"]["groups"][0]["ranks"] = {1}; }, "ranks.groups[0].ranks"},
@@ -174,7 +211,11 @@ const Mutation mutations[] = {
     {"output", [](json &m) { m["entries"][0]["outputs"][0]["width"] = 17; }, "do not fit"},
     {"outputDead", [](json &m) { m["entries"][0]["outputs"][0]["slice"] = "y"; }, "not live"},
     {"noEntry", [](json &m) { m["entries"] = json::array(); }, "entries: is empty"},
-    {"tokenizer", [](json &m) { m["tokenizer"] = {{"file", "t.json"}}; }, "tokenizer.file"},
+    {"tokenizer",
+     [](json &m) {
+       m["tokenizer"] = {{"file", "t.json"}};
+     },
+     "tokenizer.file"},
     {"items", [](json &m) { step(m, 0)["launch"]["items"]["factor"] = int64_t(1) << 52; },
      "items: is more than 2^53"},
     {"tile", [](json &m) { step(m, 0)["launch"]["items"]["tile"] = 0; }, "tile: is 0, less than 1"},

@@ -1,7 +1,7 @@
 //===- SchedulerTest.cpp - requests that share steps ----------------------===//
 
-#include "TinyArtifact.h"
 #include "llmc/Runtime/Scheduler.h"
+#include "TinyArtifact.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -30,9 +30,8 @@ class Scheduled : public testing::TestWithParam<Shape> {};
 
 TEST_P(Scheduled, ResultsDoNotDependOnCompany) {
   TemporaryFolder folder;
-  writeTiny(folder.path(), 1, [](nlohmann::json &m) {
-    m["limits"]["max_outputs"] = GetParam().outputs;
-  });
+  writeTiny(folder.path(), 1,
+            [](nlohmann::json &m) { m["limits"]["max_outputs"] = GetParam().outputs; });
   SessionOptions options;
   options.threads = 2;
   options.poison = options.permuteBlocks = true;
@@ -69,8 +68,7 @@ TEST_P(Scheduled, ResultsDoNotDependOnCompany) {
   EXPECT_EQ(session.freeBlocks(), session.blocks());
   for (int i = 0; i < requests; ++i) {
     EXPECT_EQ(ended[size_t(i)], 1);
-    EXPECT_EQ(got[size_t(i)],
-              greedyReference(tinyTokens(1 + i * 3 % 20, uint32_t(i)), i % 4 * 3));
+    EXPECT_EQ(got[size_t(i)], greedyReference(tinyTokens(1 + i * 3 % 20, uint32_t(i)), i % 4 * 3));
   }
 }
 

@@ -159,11 +159,15 @@ TEST(Session, LimitsAreNamedWithARemedy) {
   StepInput input{a, tokens, Logits::None};
   EXPECT_EQ(session.step({&input, 1}).rows, 0);
   input.tokens = std::span(tokens).first(1);
-  EXPECT_THAT(messageOf<InputError>([&] { session.step({&input, 1}); }),
+  EXPECT_THAT(messageOf<InputError>([&] {
+                session.step({&input, 1});
+              }),
               testing::HasSubstr("--context"));
   // One block is left: the failed step takes nothing.
   StepInput both{b, std::span(tokens).first(5), Logits::Last};
-  EXPECT_THAT(messageOf<InputError>([&] { session.step({&both, 1}); }),
+  EXPECT_THAT(messageOf<InputError>([&] {
+                session.step({&both, 1});
+              }),
               testing::HasSubstr("2 more blocks"));
   EXPECT_EQ(session.freeBlocks(), 1);
   session.truncate(a, 7);
@@ -172,11 +176,15 @@ TEST(Session, LimitsAreNamedWithARemedy) {
             tinyReference({tokens.begin(), tokens.begin() + 5}).back());
   std::vector<int32_t> bad = {3, 16};
   StepInput outside{a, bad, Logits::Last};
-  EXPECT_THAT(messageOf<InputError>([&] { session.step({&outside, 1}); }),
+  EXPECT_THAT(messageOf<InputError>([&] {
+                session.step({&outside, 1});
+              }),
               testing::HasSubstr("token id 16"));
   std::vector<int32_t> many = tinyTokens(17);
   StepInput wide{a, many, Logits::Last};
-  EXPECT_THAT(messageOf<UsageError>([&] { session.step({&wide, 1}); }),
+  EXPECT_THAT(messageOf<UsageError>([&] {
+                session.step({&wide, 1});
+              }),
               testing::HasSubstr("the limit is 16"));
   EXPECT_THAT(messageOf<UsageError>([&] { session.length(7); }), testing::HasSubstr("sequence 7"));
 }

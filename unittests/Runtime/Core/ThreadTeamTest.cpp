@@ -1,7 +1,7 @@
 //===- ThreadTeamTest.cpp - teams and barriers under stress ---------------===//
 
-#include "llmc/Runtime/Collectives.h"
 #include "llmc/Runtime/ThreadTeam.h"
+#include "llmc/Runtime/Collectives.h"
 
 #include <cfenv>
 #include <gtest/gtest.h>
