@@ -9,7 +9,7 @@ packages=(
   libmlir-22-dev mlir-22-tools llvm-22-dev llvm-22-tools clang-22 lld-22 liblld-22-dev
   cmake ninja-build ccache git python3 python3-pip unzip
   nlohmann-json3-dev libcli11-dev libgtest-dev libgmock-dev libbenchmark-dev
-  libpcre2-dev libssl-dev libzstd-dev zlib1g-dev libxml2-dev libedit-dev libffi-dev libncurses-dev
+  libpcre2-dev libicu-dev pkg-config libssl-dev libzstd-dev zlib1g-dev libxml2-dev libedit-dev libffi-dev libncurses-dev
 )
 
 # Installs the Debian packages that are missing; asks for nothing when all are there.

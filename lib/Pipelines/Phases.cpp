@@ -61,6 +61,7 @@ static void buildPlan(OpPassManager &pm, const PhaseOptions &options) {
   ConvertLLMToPlanPassOptions convert;
   convert.target = options.target;
   convert.maxTokens = options.deployment.maxTokens;
+  convert.maxOutputs = options.deployment.maxOutputs;
   convert.maxSequences = options.deployment.maxSequences;
   convert.maxContext = options.deployment.maxContext;
   convert.blockTokens = options.deployment.blockTokens;

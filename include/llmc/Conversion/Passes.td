@@ -21,6 +21,8 @@ def ConvertLLMToPlanPass : Pass<"convert-llm-to-plan", "::mlir::ModuleOp"> {
   let options = [
     Option<"target", "target", "std::string", "\"cpu\"", "Device name written into the program.">,
     Option<"maxTokens", "max-tokens", "int64_t", "512", "Rows of the largest step.">,
+    Option<"maxOutputs", "max-outputs", "int64_t", "64",
+           "Rows of the largest step whose logits are wanted.">,
     Option<"maxSequences", "max-sequences", "int64_t", "8", "Sequences of the largest step.">,
     Option<"maxContext", "max-context", "int64_t", "0",
            "Positions of the longest sequence; 0: the model's, at most 4096.">,

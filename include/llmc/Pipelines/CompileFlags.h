@@ -56,6 +56,9 @@ inline void addCompileFlags(CLI::App &app, CompileOptions &options, CompileFlags
   app.add_option("--max-tokens", deployment.maxTokens, "Rows of one step")
       ->check(CLI::Range(1, 65536))
       ->capture_default_str();
+  app.add_option("--max-outputs", deployment.maxOutputs, "Rows of one step that get logits")
+      ->check(CLI::Range(1, 65536))
+      ->capture_default_str();
   app.add_option("--max-sequences", deployment.maxSequences, "Sequences of one step")
       ->check(CLI::Range(1, 4096))
       ->capture_default_str();

@@ -35,6 +35,8 @@ llvm::StringRef phaseName(Phase phase);
 struct DeploymentOptions {
   /// Rows of one step: prompts are cut into chunks of at most so many tokens.
   int64_t maxTokens = 512;
+  /// Rows of one step whose logits are wanted; logits are wide.
+  int64_t maxOutputs = 64;
   int64_t maxSequences = 8;
   /// Positions of one sequence; 0: the model's context length, at most 4096.
   int64_t maxContext = 0;

@@ -277,7 +277,8 @@ LogicalResult Converter::run() {
                                     number("hidden_size"), std::max<int64_t>(number("layers"), 1),
                                     context_length, number("parameters"));
   auto limits = plan::LimitsAttr::get(context, options.maxTokens, options.maxSequences, maxContext,
-                                      options.blockTokens, blocks);
+                                      options.blockTokens, blocks,
+                                      std::min(options.maxTokens, options.maxOutputs));
   auto producer = plan::ProducerAttr::get(context, "llmc", LLMC_VERSION, LLMC_TOOLCHAIN);
   auto target = plan::TargetAttr::get(context, options.target, llvm::sys::getDefaultTargetTriple());
   program = plan::ProgramOp::create(b, module.getLoc(), producer, model, target, limits);

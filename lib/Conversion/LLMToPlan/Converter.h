@@ -71,7 +71,7 @@ struct Unit {
 
 struct PlanOptions {
   std::string target;
-  int64_t maxTokens, maxSequences, maxContext, blockTokens, blocks;
+  int64_t maxTokens, maxOutputs, maxSequences, maxContext, blockTokens, blocks;
 };
 
 class Converter {

@@ -16,7 +16,7 @@ struct ConvertLLMToPlan : impl::ConvertLLMToPlanPassBase<ConvertLLMToPlan> {
   using ConvertLLMToPlanPassBase::ConvertLLMToPlanPassBase;
 
   void runOnOperation() override {
-    PlanOptions options{target, maxTokens, maxSequences, maxContext, blockTokens, blocks};
+    PlanOptions options{target, maxTokens, maxOutputs, maxSequences, maxContext, blockTokens, blocks};
     if (failed(Converter(getOperation(), options).run()))
       signalPassFailure();
   }

@@ -1,0 +1,58 @@
+//===- EvaluatorTrace.cpp - llmc trace MODEL --device evaluator -----------===//
+#include "Commands.h"
+
+#include "llmc/Frontend/ResolvedModel.h"
+#include "llmc/InitAllDialects.h"
+#include "llmc/Pipelines/Compiler.h"
+#include "llmc/Reference/Trace.h"
+#include "llmc/Support/Error.h"
+
+#include "mlir/IR/Diagnostics.h"
+#include "mlir/IR/MLIRContext.h"
+
+namespace llmc {
+
+static std::vector<rt::TraceTensor> traceWithEvaluator(const TraceRequest &request) {
+  mlir::DialectRegistry registry;
+  registerAllDialects(registry);
+  mlir::MLIRContext context(registry, mlir::MLIRContext::Threading::DISABLED);
+  std::string messages;
+  context.getDiagEngine().registerHandler([&](mlir::Diagnostic &diagnostic) {
+    if (diagnostic.getSeverity() == mlir::DiagnosticSeverity::Error)
+      messages += (messages.empty() ? "" : "; ") + diagnostic.str();
+    return mlir::success();
+  });
+  DescriptionOptions descriptions{request.descriptions, request.excludedDescriptions,
+                                  request.acceptedKeys};
+  ImportedModel model = importModelFrom(request.subject, descriptions, context);
+  if (!model.module)
+    throw InputError(messages);
+  if (!model.resolved)
+    throw InputError(request.subject + ": a .mlir file has no weights to trace with");
+  model.resolved->requireWeights();
+  reference::CheckpointWeights weights(model.resolved->source->checkpoint);
+
+  reference::TraceOptions options;
+  options.greedy = request.greedy;
+  options.chunk = request.chunk;
+  options.onlyLogits = request.onlyLogits;
+  options.otherPrompt.assign(request.otherPrompt.begin(), request.otherPrompt.end());
+  if (request.threads)
+    options.threads = unsigned(request.threads);
+  std::vector<int64_t> prompt(request.prompt.begin(), request.prompt.end());
+  auto traced = reference::traceModel(*model.module, weights, prompt, options);
+  if (!traced)
+    throw InputError(llvm::toString(traced.takeError()) +
+                     (messages.empty() ? "" : "; " + messages));
+
+  std::vector<rt::TraceTensor> tensors;
+  for (reference::TraceTensor &tensor : *traced) {
+    rt::TraceTensor out{std::move(tensor.name), std::move(tensor.shape), std::move(tensor.data)};
+    tensors.push_back(std::move(out));
+  }
+  return tensors;
+}
+
+void registerEvaluatorTrace() { setTraceHook("evaluator", traceWithEvaluator); }
+
+} // namespace llmc
