@@ -73,8 +73,7 @@ TEST(StorageFormat, BlockLayouts) {
 }
 
 TEST(StorageFormat, Q41RoundsOnce) {
-  // d * q and m lie so far apart that a product rounded before the sum would still agree;
-  // what distinguishes is the comparison with the exact sum in double.
+  // The sum is exact in double, so rounding it is the one rounding that is allowed.
   for (uint16_t d = 0x2E01; d < 0x2E41; d += 7)
     for (uint16_t m = 0xB903; m < 0xB943; m += 5) {
       auto got = values("q4_1", bytesOf(d) + bytesOf(m) + std::string(16, char(0xDB)), 32);

@@ -57,7 +57,7 @@ std::optional<uint64_t> storageBytes(const StorageFormat &format, uint64_t eleme
 
 /// Exact values of a readable float format:
 ///   f32, f16, bf16  exact widening (f64 rounds to nearest)
-///   q4_0  d * (q - 8)            one rounding
+///   q4_0  d * (q - 8)            exact
 ///   q4_1  fma(q, d, m) in f32    d * q is exact, then one rounding
 ///   q8_0  d * q                  exact
 /// `bytes` must hold whole blocks and `out` as many elements as they have. Throws

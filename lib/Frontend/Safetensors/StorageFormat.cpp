@@ -4,7 +4,6 @@
 #include "llmc/Support/Error.h"
 
 #include <bit>
-#include <cmath>
 #include <cstring>
 #include <limits>
 #include <string>
@@ -117,6 +116,41 @@ static_assert(std::endian::native == std::endian::little);
 
 static float scaleOf(const std::byte *block) { return halfToFloat(load<uint16_t>(block)); }
 
+// Low nibbles hold elements 0..15 of a block, high nibbles 16..31. A scale has 11 significant
+// bits and a quant at most 8, so every product below is exact in f32 and each value is rounded
+// once at most, with or without fused operations.
+
+static void dequantizeQ40(const std::byte *in, float *out) {
+  float d = scaleOf(in);
+  for (size_t j = 0; j < 16; ++j) {
+    int q = std::to_integer<int>(in[2 + j]);
+    out[j] = d * float((q & 15) - 8);
+    out[16 + j] = d * float((q >> 4) - 8);
+  }
+}
+
+static void dequantizeQ41(const std::byte *in, float *out) {
+  float d = scaleOf(in), m = scaleOf(in + 2);
+  for (size_t j = 0; j < 16; ++j) {
+    int q = std::to_integer<int>(in[4 + j]);
+    out[j] = d * float(q & 15) + m;
+    out[16 + j] = d * float(q >> 4) + m;
+  }
+}
+
+static void dequantizeQ80(const std::byte *in, float *out) {
+  float d = scaleOf(in);
+  for (size_t j = 0; j < 32; ++j)
+    out[j] = d * float(load<int8_t>(in + 2 + j));
+}
+
+template <typename Block>
+static void forBlocks(const StorageFormat &format, const std::byte *in, std::span<float> out,
+                      Block block) {
+  for (size_t at = 0; at < out.size(); at += format.blockSize, in += format.blockBytes)
+    block(in, out.data() + at);
+}
+
 void dequantize(const StorageFormat &format, std::span<const std::byte> bytes,
                 std::span<float> out) {
   if (!format.readable)
@@ -127,6 +161,8 @@ void dequantize(const StorageFormat &format, std::span<const std::byte> bytes,
     throw InternalError("dequantize: " + std::to_string(bytes.size()) + " bytes of " +
                         std::string(format.name) + " for " + std::to_string(out.size()) +
                         " elements");
+  if (out.empty())
+    return;
   const std::byte *in = bytes.data();
   if (format.name == "f32") {
     std::memcpy(out.data(), in, bytes.size());
@@ -136,28 +172,12 @@ void dequantize(const StorageFormat &format, std::span<const std::byte> bytes,
   } else if (format.name == "bf16") {
     for (size_t i = 0; i < out.size(); ++i)
       out[i] = bfloat16ToFloat(load<uint16_t>(in + 2 * i));
+  } else if (format.name == "q4_0") {
+    forBlocks(format, in, out, dequantizeQ40);
+  } else if (format.name == "q4_1") {
+    forBlocks(format, in, out, dequantizeQ41);
   } else {
-    // Low nibbles hold elements 0..15 of a block, high nibbles 16..31.
-    for (size_t base = 0; base < out.size(); base += 32, in += format.blockBytes) {
-      float d = scaleOf(in);
-      if (format.name == "q4_0") {
-        for (size_t j = 0; j < 16; ++j) {
-          int q = std::to_integer<int>(in[2 + j]);
-          out[base + j] = d * float((q & 15) - 8);
-          out[base + 16 + j] = d * float((q >> 4) - 8);
-        }
-      } else if (format.name == "q4_1") {
-        float m = scaleOf(in + 2);
-        for (size_t j = 0; j < 16; ++j) {
-          int q = std::to_integer<int>(in[4 + j]);
-          out[base + j] = std::fma(float(q & 15), d, m);
-          out[base + 16 + j] = std::fma(float(q >> 4), d, m);
-        }
-      } else {
-        for (size_t j = 0; j < 32; ++j)
-          out[base + j] = d * float(load<int8_t>(in + 2 + j));
-      }
-    }
+    forBlocks(format, in, out, dequantizeQ80);
   }
 }
 
