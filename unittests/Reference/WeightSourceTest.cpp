@@ -1,7 +1,12 @@
 //===- WeightSourceTest.cpp - weights by name, and the cache --------------===//
 #include "TinyModel.h"
 
+#include "llmc/Frontend/Checkpoint.h"
+
 #include <gmock/gmock.h>
+
+#include <filesystem>
+#include <fstream>
 
 using namespace llmc::reference;
 using testing::HasSubstr;
@@ -28,6 +33,40 @@ TEST(InMemoryWeights, ChecksNameAndShape) {
   EXPECT_EQ(messageOf(weights.load("v", {1, 2})), "there is no tensor 'v'");
   EXPECT_EQ(messageOf(weights.load("w", {2, 1})),
             "the tensor 'w' has shape [1, 2], the program's weight [2, 1]");
+}
+
+/// A checkpoint of one f32 tensor [1, 2] and one bf16 tensor [3].
+std::shared_ptr<llmc::frontend::Checkpoint> writeCheckpoint(const std::string &path) {
+  std::string header = R"({"a":{"dtype":"F32","shape":[1,2],"data_offsets":[0,8]},)"
+                       R"("b":{"dtype":"BF16","shape":[3],"data_offsets":[8,14]}})";
+  const float a[] = {1.5f, -0.1f};
+  const uint16_t b[] = {0x3f80, 0xc040, 0x0001};
+  uint64_t length = header.size();
+  std::ofstream file(path, std::ios::binary);
+  file.write(reinterpret_cast<const char *>(&length), sizeof(length));
+  file << header;
+  file.write(reinterpret_cast<const char *>(a), sizeof(a));
+  file.write(reinterpret_cast<const char *>(b), sizeof(b));
+  file.close();
+  return llmc::frontend::openSafetensors(path);
+}
+
+TEST(CheckpointWeights, GivesExactValuesAndNamesFaults) {
+  std::string path = testing::TempDir() + "weight-source-test.safetensors";
+  CheckpointWeights weights(writeCheckpoint(path));
+  auto a = weights.load("a", {1, 2}), b = weights.load("b", {3});
+  ASSERT_TRUE(a && b);
+  EXPECT_EQ(*a, (std::vector<float>{1.5f, -0.1f}));
+  EXPECT_EQ(*b, (std::vector<float>{1.f, -3.f, 0x1p-133f}));
+  EXPECT_EQ(messageOf(weights.load("c", {3})), "the checkpoint has no tensor 'c'");
+  EXPECT_EQ(messageOf(weights.load("b", {1, 3})),
+            "the checkpoint's tensor 'b' has shape [3], the program's weight [1, 3]");
+
+  // What a reader throws becomes an error: the file is mapped on first use.
+  CheckpointWeights cut(writeCheckpoint(path));
+  std::filesystem::resize_file(path, 20);
+  EXPECT_THAT(messageOf(cut.load("a", {1, 2})), HasSubstr("weight-source-test.safetensors"));
+  std::filesystem::remove(path);
 }
 
 TEST(WeightCache, KeepsWhatFits) {
