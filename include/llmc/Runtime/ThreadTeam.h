@@ -44,7 +44,23 @@ class Barrier {
 public:
   explicit Barrier(uint32_t threads) : threads(threads) {}
 
-  void wait(SpinBudget &budget);
+  void wait(SpinBudget &budget) {
+    wait(budget, [] {});
+  }
+
+  /// The last thread to arrive runs \p between before the others go on: work for
+  /// one thread between two phases costs one meeting instead of two.
+  template <typename Between>
+  void wait(SpinBudget &budget, Between between) {
+    uint32_t now = phase.load(std::memory_order_relaxed);
+    if (arrived.fetch_add(1, std::memory_order_acq_rel) + 1 != threads) {
+      budget.waitWhile(phase, now, sleepers);
+      return;
+    }
+    between();
+    arrived.store(0, std::memory_order_relaxed);
+    storeAndWake(phase, now + 1, sleepers);
+  }
 
 private:
   const uint32_t threads;

@@ -15,7 +15,8 @@ CpuExecutor::CpuExecutor(int threads, bool pin) : team({threads, pin}), barrier(
     set = std::vector<Cursor>(size_t(threads));
 }
 
-/// One step. Members are written before the team starts, except `stop`.
+/// One step. Members are written before the team starts, except `stop` and
+/// `cancelled`.
 class CpuExecutor::Walk {
 public:
   Walk(CpuExecutor &executor, const llmc_device_step &step)
@@ -23,17 +24,23 @@ public:
         part(step.workspace_bytes / threads / 64 * 64) {}
 
   void walk(int worker, SpinBudget &budget);
+  /// The same with a meeting after every command and the time of each.
+  void walkTimed(int worker, SpinBudget &budget);
   bool cancelled = false; ///< of worker 0
 
 private:
-  bool isParallel(const llmc_command &command) const {
-    return command.kind == LLMC_COMMAND_LAUNCH && command.items > 1 && threads > 1;
+  bool isParallel(size_t command) const {
+    const llmc_command &c = step.commands[command];
+    return c.kind == LLMC_COMMAND_LAUNCH && c.items > 1 && threads > 1;
   }
   void *scratch(int worker) const {
     return part ? static_cast<char *>(step.workspace) + worker * part : nullptr;
   }
-  void runParallel(const llmc_command &command, int worker, std::vector<Cursor> &set) const;
-  void runAlone(const llmc_command &command) const;
+  template <typename Between>
+  bool meet(int worker, SpinBudget &budget, unsigned &meetings, Between between);
+  void runParallel(const llmc_command &command, int worker, unsigned &launches);
+  void runShare(const llmc_command &command, int worker, std::vector<Cursor> &set) const;
+  bool runAlone(size_t begin, size_t end, int worker) const;
 
   CpuExecutor &executor;
   const llmc_device_step &step;
@@ -44,8 +51,8 @@ private:
   bool stop[2] = {false, false};
 };
 
-void CpuExecutor::Walk::runParallel(const llmc_command &command, int worker,
-                                    std::vector<Cursor> &set) const {
+void CpuExecutor::Walk::runShare(const llmc_command &command, int worker,
+                                 std::vector<Cursor> &set) const {
   llmc_kernel_fn kernel = step.module->module.kernel(command.kernel);
   int64_t least = command.items / threads, longer = command.items % threads;
   for (int turn = 0; turn < threads; ++turn) {
@@ -63,74 +70,97 @@ void CpuExecutor::Walk::runParallel(const llmc_command &command, int worker,
   }
 }
 
-void CpuExecutor::Walk::runAlone(const llmc_command &command) const {
-  switch (command.kind) {
-  case LLMC_COMMAND_LAUNCH:
-    step.module->module.kernel(command.kernel)(command.args, 0, command.items, scratch(0));
-    break;
-  case LLMC_COMMAND_OBSERVE:
-    step.observe(step.user, &command, static_cast<const float *>(command.args[0]));
-    break;
-  case LLMC_COMMAND_COLLECTIVE:
-    step.collective(step.user, &command);
-    break;
+void CpuExecutor::Walk::runParallel(const llmc_command &command, int worker, unsigned &launches) {
+  // Nobody is in the launch before any more, and nobody gets to the next one
+  // before this worker has left this one: the other set of cursors is free.
+  executor.cursors[(launches + 1) & 1][size_t(worker)].next.store(0, std::memory_order_relaxed);
+  runShare(command, worker, executor.cursors[launches++ & 1]);
+}
+
+/// False where the step was cancelled, which is only asked for on one thread:
+/// otherwise meetings do.
+bool CpuExecutor::Walk::runAlone(size_t begin, size_t end, int worker) const {
+  for (size_t i = begin; i < end; ++i) {
+    const llmc_command &command = step.commands[i];
+    if (threads == 1 && step.cancelled && step.cancelled(step.user))
+      return false;
+    if (command.kind == LLMC_COMMAND_OBSERVE)
+      step.observe(step.user, &command, static_cast<const float *>(command.args[0]));
+    else if (command.kind == LLMC_COMMAND_COLLECTIVE)
+      step.collective(step.user, &command);
+    else if (command.items > 0)
+      step.module->module.kernel(command.kernel)(command.args, 0, command.items, scratch(worker));
   }
+  return true;
+}
+
+/// True where the step ends here. What happens between is run by one worker.
+template <typename Between>
+bool CpuExecutor::Walk::meet(int worker, SpinBudget &budget, unsigned &meetings, Between between) {
+  bool &ends = stop[meetings++ & 1];
+  if (worker == 0)
+    ends = step.cancelled && step.cancelled(step.user);
+  executor.barrier.wait(budget, [&] {
+    if (!ends)
+      between();
+  });
+  if (ends && worker == 0)
+    cancelled = true;
+  return ends;
 }
 
 void CpuExecutor::Walk::walk(int worker, SpinBudget &budget) {
+  unsigned meetings = 0, launches = 0;
+  auto nothing = [] {};
+  bool together = true; // nobody is behind or ahead: the team has just started
+  for (size_t i = 0, end = 0; i < step.command_count; i = end) {
+    end = i + 1;
+    if (isParallel(i)) {
+      if (!together && meet(worker, budget, meetings, nothing))
+        return;
+      runParallel(step.commands[i], worker, launches);
+      together = false;
+      continue;
+    }
+    bool launchesOnly = step.commands[i].kind == LLMC_COMMAND_LAUNCH;
+    for (; end < step.command_count && !isParallel(end); ++end)
+      launchesOnly &= step.commands[end].kind == LLMC_COMMAND_LAUNCH;
+    if (launchesOnly && i > 0) {
+      if (meet(worker, budget, meetings, [&] { runAlone(i, end, worker); }))
+        return;
+      together = true;
+      continue;
+    }
+    // The caller's thread: callbacks are called on it, and at the beginning it
+    // is awake while others are not yet.
+    if (!together && meet(worker, budget, meetings, nothing))
+      return;
+    if (worker == 0 && !runAlone(i, end, 0)) {
+      cancelled = true;
+      return;
+    }
+    together = false;
+  }
+}
+
+void CpuExecutor::Walk::walkTimed(int worker, SpinBudget &budget) {
   using Clock = std::chrono::steady_clock;
-  bool timed = step.nanoseconds != nullptr, parallelBefore = false, first = true;
   unsigned meetings = 0, launches = 0;
   Clock::time_point before = Clock::now();
-  size_t timedCommand = 0;
-
-  // True where the step ends here.
-  auto meet = [&] {
-    unsigned slot = meetings++ & 1;
-    if (worker == 0)
-      stop[slot] = step.cancelled && step.cancelled(step.user);
-    executor.barrier.wait(budget);
-    return stop[slot];
-  };
-  auto clock = [&] {
-    if (worker != 0)
+  for (size_t i = 0; i < step.command_count; ++i) {
+    bool parallel = isParallel(i);
+    if (parallel)
+      runParallel(step.commands[i], worker, launches);
+    else if (worker == 0)
+      runAlone(i, i + 1, 0);
+    if (meet(worker, budget, meetings, [] {}))
       return;
+    if (worker != 0)
+      continue;
     Clock::time_point now = Clock::now();
-    step.nanoseconds[timedCommand] +=
+    step.nanoseconds[i] +=
         std::chrono::duration_cast<std::chrono::nanoseconds>(now - before).count();
     before = now;
-  };
-
-  for (size_t i = 0; i < step.command_count; ++i) {
-    const llmc_command &command = step.commands[i];
-    if (command.kind == LLMC_COMMAND_LAUNCH && command.items <= 0)
-      continue;
-    bool parallel = isParallel(command);
-    // Neighbours that both run on worker 0 alone are in order by themselves.
-    if (!first && (parallel || parallelBefore || timed || threads == 1)) {
-      if (meet()) {
-        if (worker == 0)
-          cancelled = true;
-        return;
-      }
-      if (timed)
-        clock();
-    }
-    timedCommand = i;
-    if (parallel) {
-      // Nobody is in the launch before any more, and nobody gets to the next
-      // one before this worker has left this one: the other set is free.
-      executor.cursors[(launches + 1) & 1][size_t(worker)].next.store(0, std::memory_order_relaxed);
-      runParallel(command, worker, executor.cursors[launches++ & 1]);
-    } else if (worker == 0) {
-      runAlone(command);
-    }
-    parallelBefore = parallel;
-    first = false;
-  }
-  if (timed && !first) {
-    meet();
-    clock();
   }
 }
 
@@ -141,7 +171,12 @@ bool CpuExecutor::run(const llmc_device_step &step) {
   if (step.cancelled && step.cancelled(step.user))
     return false;
   Walk walk(*this, step);
-  team.run([&](int worker, SpinBudget &budget) { walk.walk(worker, budget); });
+  team.run([&](int worker, SpinBudget &budget) {
+    if (step.nanoseconds)
+      walk.walkTimed(worker, budget);
+    else
+      walk.walk(worker, budget);
+  });
   return !walk.cancelled;
 }
 

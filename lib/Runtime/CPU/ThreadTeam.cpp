@@ -59,18 +59,6 @@ void storeAndWake(std::atomic<uint32_t> &word, uint32_t value,
     futex(word, FUTEX_WAKE_PRIVATE, INT_MAX);
 }
 
-void Barrier::wait(SpinBudget &budget) {
-  if (threads == 1)
-    return;
-  uint32_t now = phase.load(std::memory_order_relaxed);
-  if (arrived.fetch_add(1, std::memory_order_acq_rel) + 1 == threads) {
-    arrived.store(0, std::memory_order_relaxed);
-    storeAndWake(phase, now + 1, sleepers);
-    return;
-  }
-  budget.waitWhile(phase, now, sleepers);
-}
-
 namespace {
 /// The default control word while it lives: round to nearest, all exceptions
 /// masked, subnormal numbers kept.
