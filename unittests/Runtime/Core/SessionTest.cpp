@@ -114,6 +114,46 @@ INSTANTIATE_TEST_SUITE_P(Runtime, Sessions,
                                   std::to_string(info.param.threads);
                          });
 
+// Without the collective the layers' single-item launch stands between two
+// parallel ones, where whoever comes last runs it.
+TEST(Session, SingleItemsBetweenParallelLaunches) {
+  TemporaryFolder folder;
+  writeTiny(folder.path(), 1, [](json &m) {
+    m["entries"][0]["steps"][2]["repeat"]["steps"].erase(2);
+    m["slices"][0]["live"] = {0, 6};
+    m["slices"][1]["live"] = {3, 4};
+    m["slices"][2]["live"] = {6, 6};
+  });
+  std::vector<int32_t> tokens = tinyTokens(11);
+  auto want = tinyReference(tokens).back();
+  for (int threads : {1, 2, 3, 8}) {
+    Session session(Artifact::open(folder.path()), {.threads = threads, .poison = true});
+    StepInput input{session.addSequence(), tokens, Logits::Last};
+    for (int i = 0; i < 40; ++i) {
+      session.profile(i % 8 == 7);
+      ASSERT_EQ(rowOf(session.step({&input, 1}), 0), want) << threads << " threads, step " << i;
+      session.truncate(input.sequence, 0);
+    }
+    session.profile(false);
+    std::atomic<bool> done{false};
+    std::thread other([&] {
+      while (!done) {
+        session.cancel();
+        std::this_thread::yield();
+      }
+    });
+    for (int i = 0; i < 100; ++i) {
+      try {
+        EXPECT_EQ(rowOf(session.step({&input, 1}), 0), want);
+        session.truncate(input.sequence, 0);
+      } catch (const CancelledError &) {
+      }
+    }
+    done = true;
+    other.join();
+  }
+}
+
 TEST(Session, MemoryIsThePlan) {
   TemporaryFolder folder;
   SessionOptions options;
