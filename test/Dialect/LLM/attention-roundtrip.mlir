@@ -1,5 +1,5 @@
 // RUN: llmc-opt %s --verify-roundtrip | FileCheck %s
-// RUN: llmc-opt %s --emit-bytecode | llmc-opt | FileCheck %s
+// RUN: llmc-opt %s --emit-bytecode | llmc-opt - | FileCheck %s
 
 // CHECK: #[[$ROPE:.*]] = #llm.rope<"yarn", base = 500000.0, width = 8, interleaved, magnitude = 1.25, [1.0, 0.5, 0.33333334, 1.25e-05]>
 #yarn = #llm.rope<"yarn", base = 500000.0, width = 8, interleaved, magnitude = 1.25, [1.0, 0.5, 0.33333333, 1.25e-5]>

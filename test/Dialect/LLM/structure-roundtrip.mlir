@@ -1,5 +1,5 @@
 // RUN: llmc-opt %s --verify-roundtrip | FileCheck %s
-// RUN: llmc-opt %s --emit-bytecode | llmc-opt | FileCheck %s
+// RUN: llmc-opt %s --emit-bytecode | llmc-opt - | FileCheck %s
 
 // CHECK: module attributes {llm.model = {architecture = "toy", context_length = 128 : i64, layers = 4 : i64, stop = [1, 2]}}
 module attributes {llm.model = {architecture = "toy", context_length = 128 : i64, layers = 4 : i64, stop = [1, 2]}} {

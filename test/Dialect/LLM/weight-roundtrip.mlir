@@ -1,5 +1,5 @@
 // RUN: llmc-opt %s --verify-roundtrip | FileCheck %s
-// RUN: llmc-opt %s --emit-bytecode | llmc-opt | FileCheck %s
+// RUN: llmc-opt %s --emit-bytecode | llmc-opt - | FileCheck %s
 
 // CHECK: #q4_1_blocks = #llm.blocks<"q4_1", bits = 4, size = 32, scale = f16, zero = 0, order = halves, min = f16>
 // CHECK: #q8_0_blocks = #llm.blocks<"q8_0", bits = 8, size = 32, scale = f16, zero = 0, order = linear>
