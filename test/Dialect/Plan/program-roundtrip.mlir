@@ -1,5 +1,5 @@
 // RUN: llmc-opt %s --verify-roundtrip | FileCheck %s
-// RUN: llmc-opt %s --mlir-print-op-generic | llmc-opt | FileCheck %s
+// RUN: llmc-opt %s --mlir-print-op-generic -o %t.mlir && llmc-opt %t.mlir --verify-roundtrip | FileCheck %s
 
 // CHECK-LABEL: plan.program producer(<name = "llmc", version = "0.1.0", toolchain = "LLVM 22.1.8">)
 // CHECK-SAME: model(<name = "m", architecture = "llama", description = "llama", vocab_size = 256, hidden_size = 64, layers = 4, context_length = 512, parameters = 100000>)
