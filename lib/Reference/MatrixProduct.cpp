@@ -121,6 +121,10 @@ void llmc::reference::matrixProduct(const T *x, const float *w, T *y, int64_t ro
   Product<T> product{x, w, y, rows, depth, features};
   if (rows == 0 || features == 0)
     return;
+  if (depth == 0) {
+    std::fill_n(y, rows * features, T(0));
+    return;
+  }
   if (rows == 1)
     run<Tiling<T, T, 1, 8>>(product, threads);
   else if (rows <= int64_t(sizeof(Lanes<T>) / sizeof(T)))
