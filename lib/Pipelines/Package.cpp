@@ -91,6 +91,11 @@ void packageArtifact(ModuleOp module, const frontend::ResolvedModel *resolved,
     writeWeightFile(program, *resolved->source->checkpoint, folder.pathOf("weights.bin"),
                     options.threads);
     folder.record("weights.bin");
+  } else {
+    // Without a file an arena of weights says: there are none.
+    for (plan::ArenaOp arena : program.getOps<plan::ArenaOp>())
+      if (arena.getKind() == plan::ArenaKind::Weights)
+        arena.removeFileAttr();
   }
   if (resolved) {
     if (auto tokenizer = tokenizerOf(*resolved->source)) {
