@@ -1,36 +1,6 @@
 //===- KernelConfig.cpp - kernels as attributes, and their registry -------===//
 #include "llmc/Kernels/KernelConfig.h"
 
-namespace llmc::kernels {
-template <typename A>
-void describe(A &a, LinearSpec &s);
-template <typename A>
-void describe(A &a, EmbeddingSpec &s);
-template <typename A>
-void describe(A &a, PagedState &s);
-template <typename A>
-void describe(A &a, HeadRows &s);
-template <typename A>
-void describe(A &a, HeadNorm &s);
-template <typename A>
-void describe(A &a, Rotary &s);
-template <typename A>
-void describe(A &a, PrologueSpec &s);
-template <typename A>
-void describe(A &a, AttentionSpec &s);
-template <typename A>
-void describe(A &a, RowOperand &s);
-struct RowNode;
-template <typename A>
-void describe(A &a, RowNode &s);
-struct RowResult;
-template <typename A>
-void describe(A &a, RowResult &s);
-struct RowSpec;
-template <typename A>
-void describe(A &a, RowSpec &s);
-} // namespace llmc::kernels
-
 #include "SpecArchive.h"
 
 using namespace mlir;
@@ -306,6 +276,15 @@ auto reads(Build build) {
   };
 }
 } // namespace
+
+std::string readRowProgram(DictionaryAttr config, std::optional<RowProgram> &program) {
+  RowSpec spec;
+  SpecReader reader(config);
+  describe(reader, spec);
+  if (std::string problem = reader.problem(); !problem.empty())
+    return problem;
+  return fromSpec(spec, program);
+}
 
 KernelChoice describeKernel(MLIRContext *context, const RowProgram &program) {
   return {rowKernelName(program), "rows", toDictionary(context, toSpec(program)),

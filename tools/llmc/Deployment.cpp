@@ -26,6 +26,8 @@ void DeploymentFlags::add(CLI::App &command, bool withContext) {
                     "Tokens that the state holds (default: all the "
                     "artifact allows)")
         ->check(CLI::Range(int64_t(1), int64_t(1) << 31));
+  command.add_option("--variant", variant,
+                     "CPU variant of the kernels, such as avx2 (default: the best that runs here)");
   command.add_option("--device-plugin", plugins, "Shared object with a device (repeatable)")
       ->allow_extra_args(false);
 }
@@ -41,6 +43,7 @@ rt::SessionOptions DeploymentFlags::options(const rt::Artifact &opened, int64_t 
   rt::SessionOptions options;
   options.threads = threads;
   options.pin = pin;
+  options.variant = variant;
   options.maxSequences = sequences;
   options.maxContext = wanted ? wanted : context ? context : opened.manifest().limits.maxContext;
   return options;

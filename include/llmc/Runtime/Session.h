@@ -32,6 +32,7 @@ struct SessionOptions {
   int64_t maxContext = 0;     ///< tokens of a sequence; 0: what the blocks allow
   int64_t blocks = 0;         ///< state blocks; 0: enough for the context, or the manifest's number
   int64_t maxSequences = 0;   ///< 0: the manifest's limit
+  std::string variant;        ///< CPU variant by name; empty: the best that the machine runs
   bool poison = false;        ///< tests: memory starts as NaN
   bool permuteBlocks = false; ///< tests: blocks are given out in a mixed order
 };

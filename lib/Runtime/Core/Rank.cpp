@@ -45,12 +45,19 @@ void Rank::release() {
 void Rank::loadKernels() {
   std::vector<std::vector<const char *>> features;
   std::vector<llmc_device_variant> variants;
+  std::string known;
   for (const Variant &variant : manifest.variants) {
+    known += (known.empty() ? "" : ", ") + variant.name;
+    if (!options.variant.empty() && variant.name != options.variant)
+      continue;
     std::vector<const char *> &list = features.emplace_back();
     for (const std::string &feature : variant.requires_)
       list.push_back(feature.c_str());
     variants.push_back({variant.name.c_str(), variant.suffix.c_str(), nullptr, list.size()});
   }
+  if (variants.empty() && !options.variant.empty())
+    throw InputError(artifact.manifestPath() + ": has no variant '" + options.variant +
+                     "'; it has: " + known);
   for (size_t i = 0; i < variants.size(); ++i)
     variants[i].requires_features = features[i].data();
   std::vector<llmc_device_kernel> kernels;
