@@ -1,0 +1,74 @@
+"""A model as GGUF gives the numbers of the same weights as safetensors.
+
+usage: gguf.py --type f32|f16|q8_0|q4_0|q4_1 --work DIR [--golden FOLDER] [--version 2|3]
+               [--no-permutation]
+
+The evaluator reads the GGUF file and, from safetensors, the weights that the file stands for:
+the same numbers in another order of rows. The compiled GGUF stays within the bound of f32
+arithmetic. With --golden in f32 the greedy tokens are the published ones. With
+--no-permutation the rows of q and k are left as they were, and the numbers have to differ.
+"""
+import argparse
+import shutil
+import sys
+from pathlib import Path
+
+import gguf_model
+import tensors
+import tiny
+
+# Both sum in f64; divisors of frequencies are f32 in the file.
+EVALUATOR_BOUND = 2e-6
+CPU_BOUND = 2e-5
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--type", choices=gguf_model.TYPES, required=True)
+    parser.add_argument("--work", type=Path, required=True)
+    parser.add_argument("--golden", type=Path)
+    parser.add_argument("--version", type=int, default=3)
+    parser.add_argument("--no-permutation", action="store_true")
+    arguments = parser.parse_args()
+    work = arguments.work
+    shutil.rmtree(work, ignore_errors=True)
+    work.mkdir(parents=True)
+
+    source, ids, tokens = arguments.golden, tiny.PROMPT, None
+    if source:
+        golden = tensors.read(source / "golden.safetensors")
+        ids = golden["input_ids"][1]
+        if arguments.type == "f32":
+            tokens = golden["greedy"][1]
+    else:
+        source = tiny.write(work / "source")
+    if arguments.no_permutation:
+        gguf_model.permuted = lambda rows, heads: list(range(rows))
+    model = work / "model.gguf"
+    meant = gguf_model.convert(source, model, arguments.type, arguments.version)
+    plain = work / "plain"
+    plain.mkdir()
+    shutil.copy(source / "config.json", plain)
+    tensors.write(plain / "model.safetensors", meant)
+
+    prompt = tensors.write_prompt(work / "prompt", ids)
+    steps = ["--greedy", len(tokens) if tokens else 8]
+    evaluator = ["--device", "evaluator", *steps]
+    want = tensors.trace(plain, prompt, work / "want", *evaluator)
+    artifact = tensors.compile_model(model, work / "artifact")
+    runs = {
+        "evaluator": (tensors.trace(model, prompt, work / "got", *evaluator), EVALUATOR_BOUND),
+        "cpu": (tensors.trace(artifact, prompt, work / "cpu", *steps), CPU_BOUND),
+    }
+    names = [name for name in want if name != "greedy"]
+    good = len(names) > 4
+    for device, (got, bound) in runs.items():
+        error, worst = tensors.compare(got, want, names)
+        same = got["greedy"][1] == want["greedy"][1] and (not tokens or got["greedy"][1] == tokens)
+        good &= error <= bound and same
+        print(f"{arguments.type} {device}: worst row {error:.1e} at {worst}, {bound:.0e} allowed, "
+              f"greedy tokens {'equal' if same else 'differ'}")
+    return 0 if good else 1
+
+
+sys.exit(main())
