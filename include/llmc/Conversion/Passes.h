@@ -15,7 +15,7 @@ namespace llmc {
 
 inline void registerConversionPasses() { registerLLMCConversionPasses(); }
 /// Interfaces that conversions attach to dialects.
-inline void registerConversionExtensions(mlir::DialectRegistry &) {}
+void registerConversionExtensions(mlir::DialectRegistry &registry);
 
 } // namespace llmc
 

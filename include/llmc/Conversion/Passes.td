@@ -4,6 +4,21 @@
 
 include "mlir/Pass/PassBase.td"
 
+def ConvertLLMToLinalgPass : Pass<"convert-llm-to-linalg", "::mlir::ModuleOp"> {
+  let summary = "From llm operations on rows to linalg on tensors";
+  let description = [{
+    Before: functions of llm operations; weights are arguments with dense storage. After:
+    linalg, tensor, arith and math operations on tensors; a weight is the tensor of its
+    elements, a batch the positions of its tokens. Arithmetic is f32 in the order of each
+    operation's formula, sums ascending.
+
+    An operation without such a form (state, attention, embedding, fusions, quantised
+    weights) gets an error that names it, and the pass fails.
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::linalg::LinalgDialect",
+      "::mlir::math::MathDialect", "::mlir::tensor::TensorDialect"];
+}
+
 def ConvertLLMToPlanPass : Pass<"convert-llm-to-plan", "::mlir::ModuleOp"> {
   let summary = "From the model to arenas, slices and launches for a CPU";
   let description = [{
