@@ -7,6 +7,7 @@
 #include "llmc/InitAllPasses.h"
 #include "llmc/Kernels/CPU/Backend.h"
 #include "llmc/Conversion/Passes.h"
+#include "llmc/Kernels/NVPTX/Backend.h"
 #include "llmc/Kernels/Passes.h"
 #include "llmc/Pipelines/Phases.h"
 
@@ -39,6 +40,7 @@ void llmc::registerAllDialects(mlir::DialectRegistry &registry) {
   mlir::NVVM::registerNVVMTargetInterfaceExternalModels(registry);
   mlir::registerAllToLLVMIRTranslations(registry);
   kernels::registerKernelDialects(registry);
+  kernels::nvptx::registerDeviceDialects(registry);
   registerConversionExtensions(registry);
 }
 

@@ -88,6 +88,7 @@ void buildPhasePipeline(OpPassManager &pm, Phase phase, const PhaseOptions &opti
     return buildPlan(pm, options);
   case Phase::Kernels:
     pm.addPass(kernels::createGenerateKernelsPass());
+    pm.addPass(kernels::createGenerateDeviceKernelsPass());
     pm.addNestedPass<plan::ProgramOp>(plan::createVerifyPass());
     return;
   case Phase::Package:

@@ -36,6 +36,9 @@ KernelChoice describeKernel(mlir::MLIRContext *context, const RowProgram &progra
 KernelChoice describeKernel(mlir::MLIRContext *context, const PrologueSpec &spec);
 KernelChoice describeKernel(mlir::MLIRContext *context, const AttentionSpec &spec);
 
+/// The row program that describeKernel wrote; a message where the parameters are none.
+std::string readRowProgram(mlir::DictionaryAttr config, std::optional<RowProgram> &program);
+
 /// One row of the registry.
 struct KernelGenerator {
   llvm::StringLiteral name;

@@ -28,4 +28,29 @@ def LowerKernelsPass : Pass<"llmc-lower-kernels", "::mlir::ModuleOp"> {
       "::mlir::ub::UBDialect"];
 }
 
+def GenerateDeviceKernelsPass : Pass<"llmc-generate-device-kernels", "::mlir::ModuleOp"> {
+  let summary = "Adds the code of every device kernel of the plan";
+  let description = [{
+    Before: a module with a `plan.program` whose device kernels name a generator and its
+    parameters. After: the nested module `@kernels` holds one `gpu.module` for each of
+    them, with the target's chip and one kernel of the same name. Its parameters are the
+    operands' addresses in order, then the token count. A kernel that the generator cannot
+    write is an error at the plan.kernel.
+  }];
+  let dependentDialects = ["::mlir::gpu::GPUDialect", "::mlir::NVVM::NVVMDialect",
+      "::mlir::memref::MemRefDialect", "::mlir::scf::SCFDialect", "::mlir::arith::ArithDialect",
+      "::mlir::LLVM::LLVMDialect"];
+}
+
+def LowerDeviceKernelsPass : Pass<"llmc-lower-device-kernels", "::mlir::ModuleOp"> {
+  let summary = "Takes device kernels to the LLVM and NVVM dialects, and proves that all of it went";
+  let description = [{
+    Before: the gpu.modules of `llmc-generate-device-kernels`. After: LLVM and NVVM
+    dialects only, as `gpu-module-to-binary` takes them. An operation of another dialect is
+    an error at the operation.
+  }];
+  let dependentDialects = ["::mlir::NVVM::NVVMDialect", "::mlir::LLVM::LLVMDialect",
+      "::mlir::cf::ControlFlowDialect", "::mlir::memref::MemRefDialect"];
+}
+
 #endif // LLMC_KERNELS_PASSES
