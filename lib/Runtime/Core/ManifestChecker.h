@@ -57,8 +57,9 @@ private:
   Manifest &manifest;
   std::string_view file;
   Names arenas, slices, weights, states, kernels, groups;
-  int64_t number = 0;   ///< of the step that is looked at
-  int64_t commands = 0; ///< with repeats unrolled
+  int64_t number = 0;     ///< of the step that is looked at
+  int64_t entryStart = 0; ///< number of its entry's first step
+  int64_t commands = 0;   ///< with repeats unrolled
   std::vector<bool> written, touchedInLoop;
 };
 

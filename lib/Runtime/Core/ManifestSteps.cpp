@@ -26,8 +26,12 @@ void Checker::useSlice(int32_t index, Use use, const std::string &path, const Lo
   if (number < slice.liveFirst || number > slice.liveLast)
     fail(path, "step " + std::to_string(number) + " uses the slice '" + slice.name +
                    "', which is live in " + span(slice.liveFirst, slice.liveLast));
-  if (use.read && !written[size_t(index)])
-    fail(path, "reads the slice '" + slice.name + "' before anything wrote it");
+  if (use.read && !written[size_t(index)]) {
+    // What was received before the entry runs must be left alone until it is read.
+    bool received = manifest.arenas[size_t(slice.arenaIndex)].kind == ArenaKind::Communication;
+    if (!received || slice.liveFirst > entryStart)
+      fail(path, "reads the slice '" + slice.name + "' before anything wrote it");
+  }
   if (loop && use.read && !touchedInLoop[size_t(index)] &&
       (slice.liveFirst > loop->first || slice.liveLast < loop->last))
     fail(path, "reads the slice '" + slice.name +
@@ -127,6 +131,7 @@ void Checker::checkEntries() {
     if (entry.steps.empty())
       fail(path + ".steps", "is empty");
     written.assign(manifest.slices.size(), false);
+    entryStart = number;
     touchedInLoop.assign(manifest.slices.size(), false);
     for (size_t s = 0; s < entry.steps.size(); ++s) {
       Step &step = entry.steps[s];

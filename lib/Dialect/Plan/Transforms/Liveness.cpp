@@ -7,8 +7,15 @@ using namespace llmc::plan;
 
 SliceLiveness::SliceLiveness(ProgramOp program) {
   Block &body = program.getBody().front();
-  for (auto slice : body.getOps<SliceOp>())
+  llvm::DenseSet<StringAttr> communication;
+  for (auto arena : body.getOps<ArenaOp>())
+    if (arena.getKind() == ArenaKind::Communication)
+      communication.insert(arena.getSymNameAttr());
+  for (auto slice : body.getOps<SliceOp>()) {
     slices.insert(slice.getSymNameAttr());
+    if (communication.contains(slice.getArenaAttr().getAttr()))
+      received.insert(slice.getSymNameAttr());
+  }
   for (auto entry : body.getOps<EntryOp>())
     visitEntry(entry);
 }
@@ -23,6 +30,7 @@ std::optional<LiveInterval> SliceLiveness::getInterval(SliceOp slice) const {
 void SliceLiveness::visitEntry(EntryOp entry) {
   // No slice outlives a run of its entry.
   written.clear();
+  entryStart = numSteps;
   for (Operation &op : entry.getBody().front()) {
     if (auto step = dyn_cast<StepOpInterface>(op)) {
       visitStep(step, std::nullopt);
@@ -51,8 +59,12 @@ void SliceLiveness::visitStep(StepOpInterface step, std::optional<LiveInterval> 
     if (!slices.contains(slice))
       continue;
     extend(slice, numSteps, numSteps);
-    if (use.reads() && !written.contains(slice))
-      undefinedReads.push_back({step, slice});
+    if (use.reads() && !written.contains(slice)) {
+      if (received.contains(slice))
+        extend(slice, entryStart, numSteps);
+      else
+        undefinedReads.push_back({step, slice});
+    }
     // Read before written in the body: the value comes from before the repeat
     // or from the iteration before, and nothing in the body may overwrite it.
     // Where the body writes first, every iteration starts afresh.

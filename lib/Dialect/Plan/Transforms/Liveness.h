@@ -13,7 +13,8 @@ struct LiveInterval {
   int64_t last;
 };
 
-/// A step that reads a slice which nothing wrote before.
+/// A step that reads a slice which nothing wrote before. Slices of communication arenas
+/// may be written by somebody else before the entry runs.
 struct UndefinedRead {
   mlir::Operation *step;
   mlir::StringAttr slice;
@@ -36,9 +37,9 @@ private:
   void extend(mlir::StringAttr slice, int64_t first, int64_t last);
 
   llvm::DenseMap<mlir::StringAttr, LiveInterval> intervals;
-  llvm::DenseSet<mlir::StringAttr> slices, written, touchedInLoop;
+  llvm::DenseSet<mlir::StringAttr> slices, received, written, touchedInLoop;
   llvm::SmallVector<UndefinedRead> undefinedReads;
-  int64_t numSteps = 0;
+  int64_t numSteps = 0, entryStart = 0;
 };
 
 } // namespace llmc::plan
