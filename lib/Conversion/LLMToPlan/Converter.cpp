@@ -28,12 +28,13 @@ static AffineMap bytesPer(MLIRContext *context, plan::Extent rows, int64_t facto
   return AffineMap::get(0, 5, getAffineSymbolExpr(symbol, context) * factor);
 }
 
-RowBuffer Converter::newBuffer(StringRef name, int64_t width, plan::Extent rows) {
+RowBuffer Converter::newBuffer(StringRef name, int64_t width, plan::Extent rows,
+                               StringRef arena) {
   RowBuffer buffer;
   buffer.slice = unique(names, name);
   buffer.stride = buffer.width = width;
   buffer.rows = rows;
-  plan::SliceOp::create(declare, module.getLoc(), buffer.slice, "activations",
+  plan::SliceOp::create(declare, module.getLoc(), buffer.slice, arena,
                         bytesPer(module.getContext(), rows, width * 4));
   return buffer;
 }
@@ -91,9 +92,13 @@ void Converter::launch(Location loc, const kernels::KernelChoice &kernel,
   std::string &name = knownKernels[kernel.symbol];
   if (name.empty()) {
     name = kernel.symbol;
-    auto op = plan::KernelOp::create(declare, loc, name, kernel.symbol, kernel.generator,
-                                     kernel.scratch);
-    op->setAttr("plan.config", kernel.config);
+    if (target->isGPU()) {
+      declareDeviceKernel(loc, kernel, items);
+    } else {
+      auto op = plan::KernelOp::create(declare, loc, name, kernel.symbol, kernel.generator,
+                                       kernel.scratch);
+      op->setAttr("plan.config", kernel.config);
+    }
   }
   plan::LaunchOp::create(step, loc, name, uses, items, what);
   remark::passed(loc, remark::RemarkOpts::name("launch").category("plan"))
@@ -157,10 +162,15 @@ LogicalResult Converter::convertOp(Operation *op) {
       })
       .Case([&](RepeatOp repeat) { return convertRepeat(repeat); })
       .Case([&](ObserveOp observe) { return convertObserve(observe); })
+      .Case([&](shard::AllReduceOp reduce) { return convertAllReduce(reduce); })
       .Default([&](Operation *other) -> LogicalResult {
         if (!isa<LLMDialect>(other->getDialect()))
           return other->emitError("has no lowering to the plan; only llm operations have");
-        return lowerUnit(makeUnit(other));
+        if (failed(lowerUnit(makeUnit(other))))
+          return failure();
+        if (!refusal.empty())
+          return other->emitOpError("has no kernel for ") << StringRef(target->name) << ": " << refusal;
+        return success();
       });
 }
 
@@ -236,13 +246,38 @@ LogicalResult Converter::convertRepeat(RepeatOp repeat) {
 
 void Converter::declareArenas() {
   auto arena = [&](StringRef name, plan::ArenaKind kind, StringRef file = {}) {
-    plan::ArenaOp::create(declare, module.getLoc(), name, kind, AffineMap(), file);
     names[name]++;
+    return plan::ArenaOp::create(declare, module.getLoc(), name, kind, AffineMap(), file);
   };
-  arena("weights", plan::ArenaKind::Weights, "weights.bin");
+  if (ranks == 1) {
+    arena("weights", plan::ArenaKind::Weights, "weights.bin");
+  } else {
+    SmallVector<std::string> files;
+    for (int64_t rank = 0; rank < ranks; ++rank)
+      files.push_back("weights.rank" + std::to_string(rank) + ".bin");
+    SmallVector<StringRef> views(files.begin(), files.end());
+    arena("weights", plan::ArenaKind::Weights).setRankFilesAttr(declare.getStrArrayAttr(views));
+  }
   arena("state", plan::ArenaKind::State);
   arena("activations", plan::ArenaKind::Activations);
   arena("workspace", plan::ArenaKind::Workspace);
+}
+
+/// Rows that the entry takes were put there by somebody else.
+void Converter::bindArguments(Block &block) {
+  bool any = false;
+  for (BlockArgument argument : block.getArguments()) {
+    auto type = dyn_cast<RankedTensorType>(argument.getType());
+    if (!type || !isa<FloatType>(type.getElementType()) || type.getRank() < 2)
+      continue;
+    if (!std::exchange(any, true)) {
+      plan::ArenaOp::create(declare, module.getLoc(), "communication",
+                            plan::ArenaKind::Communication, AffineMap(), StringRef());
+      names["communication"]++;
+    }
+    int64_t width = ShapedType::getNumElements(type.getShape().drop_front());
+    bind(argument, newBuffer("input", width, plan::Extent::Tokens, "communication"));
+  }
 }
 
 LogicalResult Converter::run() {
@@ -280,8 +315,15 @@ LogicalResult Converter::run() {
                                       options.blockTokens, blocks,
                                       std::min(options.maxTokens, options.maxOutputs));
   auto producer = plan::ProducerAttr::get(context, "llmc", LLMC_VERSION, LLMC_TOOLCHAIN);
-  auto target = plan::TargetAttr::get(context, options.target, llvm::sys::getDefaultTargetTriple());
-  program = plan::ProgramOp::create(b, module.getLoc(), producer, model, target, limits);
+  target = findTarget(options.target);
+  if (!target)
+    return module.emitError("has no target '") << options.target << "'; known: " << targetNames();
+  if (failed(findRanks()))
+    return failure();
+  auto device = plan::TargetAttr::get(
+      context, options.target,
+      target->triple.empty() ? llvm::sys::getDefaultTargetTriple() : std::string(target->triple));
+  program = plan::ProgramOp::create(b, module.getLoc(), producer, model, device, limits, ranks);
   declare.setInsertionPointToEnd(&program.getBody().front());
   declareArenas();
   OpBuilder entryBuilder = OpBuilder::atBlockEnd(&program.getBody().front());
@@ -289,13 +331,16 @@ LogicalResult Converter::run() {
   declare.setInsertionPoint(entry);
   step.setInsertionPointToEnd(&entry.getBody().front());
 
+  bindArguments(main.getBody().front());
   if (failed(convertBlock(main.getBody().front())))
     return failure();
-  for (Value logits : main.getBody().front().getTerminator()->getOperands()) {
+  OperandRange results = main.getBody().front().getTerminator()->getOperands();
+  for (auto [i, logits] : llvm::enumerate(results)) {
     auto buffer = bufferOf(logits, main);
     if (failed(buffer))
       return failure();
-    plan::OutputOp::create(step, main.getLoc(), "logits", buffer->slice, buffer->rows,
+    std::string name = results.size() == 1 ? "logits" : "output." + std::to_string(i);
+    plan::OutputOp::create(step, main.getLoc(), name, buffer->slice, buffer->rows,
                            buffer->width, Float32Type::get(context));
   }
   for (Operation &op : llvm::make_early_inc_range(*module.getBody()))

@@ -11,8 +11,11 @@
 #include "llmc/Dialect/LLM/IR/LLMDialect.h"
 #include "llmc/Dialect/Plan/IR/PlanOps.h"
 #include "llmc/Kernels/KernelConfig.h"
+#include "llmc/Support/Target.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/Shard/IR/ShardDialect.h"
+#include "mlir/Dialect/Shard/IR/ShardOps.h"
 #include "mlir/IR/SymbolTable.h"
 #include "llvm/ADT/StringMap.h"
 
@@ -91,9 +94,11 @@ private:
   mlir::LogicalResult lowerUnit(const Unit &unit);
   static Unit makeUnit(mlir::Operation *op);
   void declareArenas();
+  void bindArguments(mlir::Block &block);
 
   /// A new slice of that many columns.
-  RowBuffer newBuffer(llvm::StringRef name, int64_t width, plan::Extent rows);
+  RowBuffer newBuffer(llvm::StringRef name, int64_t width, plan::Extent rows,
+                      llvm::StringRef arena = "activations");
   mlir::FailureOr<RowBuffer> bufferOf(mlir::Value value, mlir::Operation *user);
   void bind(mlir::Value value, const RowBuffer &buffer);
   /// Whether no value that shares these bytes is used behind `op`: then `op` may overwrite
@@ -114,6 +119,17 @@ private:
   mlir::LogicalResult lowerEmbedding(const Unit &unit);
   // RowUnits.cpp
   mlir::LogicalResult lowerRows(const Unit &unit);
+  // DeviceKernels.cpp
+  /// Declares the kernel for a GPU, or sets `refusal`.
+  void declareDeviceKernel(mlir::Location loc, const kernels::KernelChoice &kernel,
+                           plan::ItemsAttr items);
+  // Ranks.cpp
+  mlir::LogicalResult findRanks();
+  mlir::LogicalResult convertAllReduce(mlir::shard::AllReduceOp reduce);
+  /// The dimension of a family's published tensors that the ranks divide, if any.
+  mlir::FailureOr<std::optional<int64_t>> splitOf(llm::WeightFamilyOp family);
+  /// Records it where all members of a packed weight agree.
+  mlir::LogicalResult markSplit(plan::WeightsOp weights, llvm::ArrayRef<mlir::Value> members);
   // AttentionUnits.cpp
   mlir::LogicalResult lowerPrologue(const Unit &unit);
   mlir::LogicalResult lowerAttention(const Unit &unit);
@@ -143,6 +159,12 @@ private:
   mlir::ModuleOp module;
   mlir::SymbolTable symbols;
   PlanOptions options;
+  const TargetInfo *target = nullptr;
+  /// Why the target has no kernel for the unit at hand.
+  std::string refusal;
+  int64_t ranks = 1;
+  /// The grid of the ranks, and the plan's group of all of them once it is needed.
+  std::string ranksOf, group;
   plan::ProgramOp program;
   plan::EntryOp entry;
   /// Insert declarations and steps.

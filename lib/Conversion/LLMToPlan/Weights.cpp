@@ -71,9 +71,11 @@ FailureOr<Converter::PackedWeight> Converter::packPanels(Location loc, ArrayRef<
   for (unsigned i = 1; names.count(weight.symbol); ++i)
     weight.symbol = name + "." + std::to_string(i);
   names[weight.symbol]++;
-  plan::WeightsOp::create(declare, loc, weight.symbol, "weights", planLayers(layers), rows, cols,
-                          *storage, plan::PanelsAttr::get(context, tile), interleave ? 16 : 0,
-                          bytes, sources);
+  auto op = plan::WeightsOp::create(declare, loc, weight.symbol, "weights", planLayers(layers), rows,
+                                    cols, *storage, plan::PanelsAttr::get(context, tile),
+                                    interleave ? 16 : 0, bytes, sources);
+  if (failed(markSplit(op, weights)))
+    return failure();
   packed[key] = weight;
   return weight;
 }
@@ -123,9 +125,11 @@ FailureOr<Converter::PackedWeight> Converter::packVectors(Location loc, ArrayRef
   for (unsigned i = 1; names.count(weight.symbol); ++i)
     weight.symbol = name + "." + std::to_string(i);
   names[weight.symbol]++;
-  plan::WeightsOp::create(declare, loc, weight.symbol, "weights", planLayers(layers), rows, 1,
-                          *storage, plan::RowsAttr::get(context), interleave ? 16 : 0,
-                          align64(rows * 4), sources);
+  auto op = plan::WeightsOp::create(declare, loc, weight.symbol, "weights", planLayers(layers), rows,
+                                    1, *storage, plan::RowsAttr::get(context), interleave ? 16 : 0,
+                                    align64(rows * 4), sources);
+  if (failed(markSplit(op, weights)))
+    return failure();
   packed[key] = weight;
   return weight;
 }
