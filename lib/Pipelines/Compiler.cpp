@@ -107,7 +107,7 @@ FailureOr<bool> Compilation::emit(Phase phase) {
     auto text = plan::exportManifest(programs.front());
     if (failed(text))
       return failure();
-    out << *text << "\n";
+    out << *text;
     return true;
   }
   if (options.emit == "llvm" && phase == Phase::Kernels) {
