@@ -3,10 +3,14 @@
 
 #include "llmc/Support/Error.h"
 
+#include <cerrno>
+#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <memory>
+#include <mutex>
 #include <openssl/evp.h>
+#include <set>
 #include <unistd.h>
 
 namespace fs = std::filesystem;
@@ -37,9 +41,52 @@ static std::string sha256Of(const std::string &path) {
   return text;
 }
 
-ArtifactFolder::ArtifactFolder(std::string folder) : target(std::move(folder)) {
-  while (target.size() > 1 && target.back() == '/')
-    target.pop_back();
+//===----------------------------------------------------------------------===//
+// Folders under way
+//===----------------------------------------------------------------------===//
+
+namespace {
+/// The folders to remove when the process has to stop.
+struct Unfinished {
+  std::mutex lock;
+  std::set<std::string> folders;
+  bool stopping = false;
+
+  static Unfinished &get() {
+    static Unfinished unfinished;
+    return unfinished;
+  }
+  /// To be called with the lock.
+  void throwIfStopping() const {
+    if (stopping)
+      throw InputError("stopped");
+  }
+};
+} // namespace
+
+void removeUnfinishedArtifacts() {
+  Unfinished &unfinished = Unfinished::get();
+  std::lock_guard guard(unfinished.lock);
+  unfinished.stopping = true;
+  std::error_code error;
+  for (const std::string &folder : unfinished.folders)
+    // Somebody may still be writing a file: once more for what came in between.
+    for (int attempt = 0; attempt < 3 && fs::exists(folder, error); ++attempt)
+      fs::remove_all(folder, error);
+}
+
+//===----------------------------------------------------------------------===//
+// ArtifactFolder
+//===----------------------------------------------------------------------===//
+
+static std::string withoutSlashes(std::string folder) {
+  while (folder.size() > 1 && folder.back() == '/')
+    folder.pop_back();
+  return folder;
+}
+
+void checkArtifactFolder(const std::string &folder) {
+  std::string target = withoutSlashes(folder);
   std::error_code error;
   if (fs::exists(target, error)) {
     if (!fs::is_directory(target, error))
@@ -47,19 +94,43 @@ ArtifactFolder::ArtifactFolder(std::string folder) : target(std::move(folder)) {
     if (!fs::is_empty(target, error) && !fs::exists(fs::path(target) / "manifest.json", error))
       throw InputError(target + ": holds other files than an artifact; name a new folder");
   }
+  fs::path parent = fs::path(target).parent_path();
+  if (parent.empty())
+    parent = ".";
+  if (!fs::exists(parent, error))
+    throw InputError(target + ": the folder " + parent.string() + " does not exist");
+  if (!fs::is_directory(parent, error))
+    throw InputError(target + ": " + parent.string() + " is not a folder");
+  if (::access(parent.c_str(), W_OK | X_OK) != 0)
+    throw InputError(target + ": the folder " + parent.string() +
+                     " cannot be written: " + std::strerror(errno));
+}
+
+ArtifactFolder::ArtifactFolder(std::string folder) : target(withoutSlashes(std::move(folder))) {
+  checkArtifactFolder(target);
   temporary = target + ".partial-" + std::to_string(::getpid());
+  Unfinished &unfinished = Unfinished::get();
+  std::lock_guard guard(unfinished.lock);
+  unfinished.throwIfStopping();
+  std::error_code error;
   fs::remove_all(temporary, error);
-  if (!fs::create_directories(temporary, error) || error)
+  if (!fs::create_directory(temporary, error) || error)
     throw InputError(temporary + ": cannot be created: " + error.message());
+  unfinished.folders.insert(temporary);
 }
 
 ArtifactFolder::~ArtifactFolder() {
+  Unfinished &unfinished = Unfinished::get();
+  std::lock_guard guard(unfinished.lock);
   std::error_code error;
-  if (!committed)
+  if (unfinished.folders.erase(temporary))
     fs::remove_all(temporary, error);
 }
 
 std::string ArtifactFolder::pathOf(std::string_view name) const {
+  Unfinished &unfinished = Unfinished::get();
+  std::lock_guard guard(unfinished.lock);
+  unfinished.throwIfStopping();
   fs::path path = fs::path(temporary) / name;
   std::error_code error;
   fs::create_directories(path.parent_path(), error);
@@ -80,22 +151,31 @@ void ArtifactFolder::record(std::string_view name) {
 }
 
 void ArtifactFolder::commit() {
-  std::error_code error;
-  // rename() replaces only an empty folder: an older artifact steps aside first.
+  Unfinished &unfinished = Unfinished::get();
   std::string old = target + ".old-" + std::to_string(::getpid());
-  bool replaced = fs::exists(target, error);
-  if (replaced)
-    fs::rename(target, old, error);
-  fs::rename(temporary, target, error);
-  if (error) {
-    std::string why = error.message();
+  std::error_code error;
+  {
+    std::lock_guard guard(unfinished.lock);
+    unfinished.throwIfStopping();
+    // rename() replaces only an empty folder: an older artifact steps aside first.
+    bool replaced = fs::exists(target, error);
     if (replaced)
-      fs::rename(old, target, error);
-    throw InputError(target + ": cannot be put in place: " + why);
+      fs::rename(target, old, error);
+    fs::rename(temporary, target, error);
+    if (error) {
+      std::string why = error.message();
+      if (replaced)
+        fs::rename(old, target, error);
+      throw InputError(target + ": cannot be put in place: " + why);
+    }
+    unfinished.folders.erase(temporary);
+    if (!replaced)
+      return;
+    unfinished.folders.insert(old);
   }
-  committed = true;
-  if (replaced)
-    fs::remove_all(old, error);
+  fs::remove_all(old, error);
+  std::lock_guard guard(unfinished.lock);
+  unfinished.folders.erase(old);
 }
 
 } // namespace llmc

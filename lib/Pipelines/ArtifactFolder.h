@@ -35,8 +35,15 @@ public:
 private:
   std::string target, temporary;
   std::vector<ArtifactFile> list;
-  bool committed = false;
 };
+
+/// Throws InputError where no artifact can be written to `folder`: it holds other things, or
+/// its parent does not exist. To be asked before long work.
+void checkArtifactFolder(const std::string &folder);
+
+/// Removes the folders of all artifacts under way and lets none begin or end after that; for
+/// a process that is about to stop. Thread-safe.
+void removeUnfinishedArtifacts();
 
 } // namespace llmc
 

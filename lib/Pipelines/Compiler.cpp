@@ -1,18 +1,24 @@
 //===- Compiler.cpp - from a model on disk to an artifact -----------------===//
 #include "llmc/Pipelines/Compiler.h"
 
+#include "ArtifactFolder.h"
+#include "CheckPasses.h"
 #include "Dumps.h"
+#include "Explain.h"
 #include "Package.h"
+#include "Progress.h"
+#include "SeededWeights.h"
 #include "llmc/Dialect/Plan/IR/PlanOps.h"
 #include "llmc/Frontend/ResolvedModel.h"
 #include "llmc/InitAllDialects.h"
 #include "llmc/Kernels/CPU/Backend.h"
+#include "llmc/Kernels/NVPTX/Backend.h"
 #include "llmc/Kernels/Passes.h"
+#include "llmc/Support/Target.h"
 #include "llmc/Target/Manifest/Manifest.h"
 
 #include "mlir/IR/Diagnostics.h"
 #include "mlir/IR/MLIRContext.h"
-#include "mlir/IR/Remarks.h"
 #include "llvm/ADT/ScopeExit.h"
 #include "llvm/Support/ThreadPool.h"
 
@@ -36,36 +42,36 @@ void printDiagnostic(Diagnostic &diagnostic) {
     llvm::errs() << "  note: " << note.str() << "\n";
 }
 
-/// Where remarks go with --explain: one line each, in the order of decisions.
-class ExplainStreamer final : public remark::detail::MLIRRemarkStreamerBase {
-public:
-  explicit ExplainStreamer(llvm::raw_ostream &out) : out(out) {}
-  void streamOptimizationRemark(const remark::detail::Remark &remark) override {
-    out << remark.getMsg() << "\n";
-  }
-
-private:
-  llvm::raw_ostream &out;
-};
+/// Checkpoints above this are not read to check passes: seeded values tell as much, sooner.
+constexpr uint64_t checkedCheckpointBytes = uint64_t(64) << 20;
 
 class Compilation {
 public:
-  Compilation(const CompileOptions &options, MLIRContext &context, llvm::raw_ostream &out)
-      : options(options), context(context), out(out) {}
+  /// `explanation` is null without --explain.
+  Compilation(const CompileOptions &options, MLIRContext &context, Explanation *explanation,
+              Progress &progress, llvm::raw_ostream &out)
+      : options(options), context(context), explanation(explanation), progress(progress),
+        out(out) {}
 
   LogicalResult run();
 
 private:
   LogicalResult import();
-  LogicalResult runPhase(Phase phase);
+  void startPassChecks();
+  /// Passes, dumps and what --emit asks for; true when the work ends here.
+  FailureOr<bool> runPhase(Phase phase);
+  LogicalResult runPasses(Phase phase);
   /// Prints what --emit asks for once `phase` is done; true when that ends the work.
   FailureOr<bool> emit(Phase phase);
   LogicalResult package();
 
   const CompileOptions &options;
   MLIRContext &context;
+  Explanation *explanation;
+  Progress &progress;
   llvm::raw_ostream &out;
   ImportedModel model;
+  std::unique_ptr<PassChecker> checker;
 };
 
 LogicalResult Compilation::import() {
@@ -83,11 +89,49 @@ LogicalResult Compilation::import() {
   return success();
 }
 
-LogicalResult Compilation::runPhase(Phase phase) {
+void Compilation::startPassChecks() {
+  std::shared_ptr<reference::WeightSource> weights = std::make_shared<SeededWeights>();
+  if (model.resolved && model.resolved->source->checkpoint) {
+    auto checkpoint = model.resolved->source->checkpoint;
+    uint64_t bytes = 0;
+    for (const frontend::CheckpointTensor &tensor : checkpoint->tensors())
+      bytes += tensor.byteSize;
+    if (checkpoint->hasData() && bytes <= checkedCheckpointBytes)
+      weights = std::make_shared<reference::CheckpointWeights>(checkpoint);
+  }
+  PassCheckOptions check;
+  check.threads = options.threads ? options.threads : context.getNumThreads();
+  if (explanation)
+    check.report = [this](StringRef pass, StringRef text) {
+      explanation->add("check", pass, "-", text);
+    };
+  checker = std::make_unique<PassChecker>(std::move(weights), std::move(check));
+}
+
+LogicalResult Compilation::runPasses(Phase phase) {
   PassManager pm(&context, ModuleOp::getOperationName());
   pm.enableVerifier(true);
   buildPhasePipeline(pm, phase, options.phase);
-  return pm.run(*model.module);
+  if (!checker || phase > Phase::Optimize)
+    return pm.run(*model.module);
+  // A check evaluates the whole program: no pass may change another function meanwhile.
+  pm.addInstrumentation(checker->makeInstrumentation());
+  context.disableMultithreading();
+  LogicalResult result = pm.run(*model.module);
+  context.enableMultithreading();
+  return failure(failed(result) || checker->hasFailed());
+}
+
+FailureOr<bool> Compilation::runPhase(Phase phase) {
+  if (failed(runPasses(phase)))
+    return failure();
+  if (explanation) {
+    progress.clearLine();
+    explanation->endPhase(phase, *model.module);
+  }
+  if (failed(dumpPhase(options.dumpPhases, phase, *model.module)))
+    return failure();
+  return emit(phase);
 }
 
 FailureOr<bool> Compilation::emit(Phase phase) {
@@ -112,6 +156,13 @@ FailureOr<bool> Compilation::emit(Phase phase) {
   }
   if (options.emit == "llvm" && phase == Phase::Kernels) {
     ModuleOp kernels = kernels::findKernelsModule(module);
+    if (findTarget(options.phase.target)->isGPU()) {
+      if (failed(kernels::nvptx::lowerDeviceKernels(kernels)))
+        return failure();
+      kernels.print(out);
+      out << "\n";
+      return true;
+    }
     if (failed(kernels::lowerKernels(kernels)))
       return failure();
     auto text = kernels::emitLLVMText(kernels);
@@ -125,7 +176,7 @@ FailureOr<bool> Compilation::emit(Phase phase) {
 
 LogicalResult Compilation::package() {
   try {
-    packageArtifact(*model.module, model.resolved.get(), options);
+    packageArtifact(*model.module, model.resolved.get(), options, progress);
   } catch (const std::exception &error) {
     return emitError(UnknownLoc::get(&context)) << error.what();
   }
@@ -133,27 +184,42 @@ LogicalResult Compilation::package() {
 }
 
 LogicalResult Compilation::run() {
-  if (failed(import()))
-    return failure();
   for (const PhaseInfo &info : phases()) {
     if (info.phase < options.from)
       continue;
-    if (failed(runPhase(info.phase)))
-      return failure();
-    if (failed(dumpPhase(options.dumpPhases, info.phase, *model.module)))
-      return failure();
-    auto done = emit(info.phase);
+    progress.begin(info.name);
+    // Reading the model belongs to the first phase, whichever that is.
+    if (!model.module) {
+      if (failed(import()))
+        return failure();
+      if (options.checkPasses)
+        startPassChecks();
+    }
+    auto done = runPhase(info.phase);
     if (failed(done))
       return failure();
+    if (!*done && info.phase == Phase::Package && failed(package()))
+      return failure();
+    progress.end();
     if (*done)
-      return success();
+      break;
   }
-  return package();
+  return success();
 }
 
 } // namespace
 
 int compileModel(const CompileOptions &options, llvm::raw_ostream &out) {
+  if (!options.output.empty()) {
+    try {
+      checkArtifactFolder(options.output);
+    } catch (const std::exception &error) {
+      llvm::errs() << "llmc-opt: error: " << error.what() << "\n";
+      return 1;
+    }
+  }
+  Progress progress(/*line=*/true);
+  Explanation explanation(llvm::errs());
   DialectRegistry registry;
   registerAllDialects(registry);
   MLIRContext context(registry, MLIRContext::Threading::DISABLED);
@@ -162,16 +228,19 @@ int compileModel(const CompileOptions &options, llvm::raw_ostream &out) {
   bool failedWithError = false;
   context.getDiagEngine().registerHandler([&](Diagnostic &diagnostic) {
     failedWithError |= diagnostic.getSeverity() == DiagnosticSeverity::Error;
+    progress.clearLine();
     printDiagnostic(diagnostic);
     return success();
   });
-  if (options.explain) {
-    remark::RemarkCategories categories{std::nullopt, ".*", ".*", ".*", ".*"};
-    (void)remark::enableOptimizationRemarks(
-        context, std::make_unique<ExplainStreamer>(llvm::errs()),
-        std::make_unique<remark::RemarkEmittingPolicyAll>(), categories);
-  }
-  LogicalResult result = Compilation(options, context, out).run();
+  if (options.explain)
+    explanation.attachTo(context);
+  LogicalResult result =
+      Compilation(options, context, options.explain ? &explanation : nullptr, progress, out).run();
+  progress.clearLine();
+  if (options.explain)
+    explanation.printTotals();
+  if (options.timing)
+    progress.printTiming(llvm::errs());
   if (succeeded(result))
     return 0;
   if (failedWithError)

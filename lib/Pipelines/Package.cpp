@@ -6,6 +6,7 @@
 #include "llmc/Dialect/Plan/IR/PlanOps.h"
 #include "llmc/Frontend/ResolvedModel.h"
 #include "llmc/Kernels/CPU/Backend.h"
+#include "llmc/Kernels/NVPTX/Backend.h"
 #include "llmc/Kernels/Passes.h"
 #include "llmc/Runtime/TokenizerSpec.h"
 #include "llmc/Support/Error.h"
@@ -65,37 +66,94 @@ static std::optional<std::string> tokenizerOf(const frontend::ModelSource &sourc
   return std::nullopt;
 }
 
-static void compileKernelsTo(ModuleOp module, ArtifactFolder &folder) {
+/// PTX of every device kernel, and machine code beside it where ptxas is found.
+static void writeDeviceCode(ModuleOp kernels, ArtifactFolder &folder) {
+  std::vector<kernels::nvptx::DeviceCode> code;
+  if (failed(kernels::nvptx::lowerDeviceKernels(kernels)) ||
+      failed(kernels::nvptx::emitDeviceCode(kernels, code)))
+    throw InternalError("the device kernels could not be compiled");
+  for (const kernels::nvptx::DeviceCode &one : code)
+    for (auto [text, ending] : {std::pair(&one.ptx, ".ptx"), std::pair(&one.cubin, ".cubin")})
+      if (!text->empty()) {
+        folder.write("ptx/" + one.name + ending, *text);
+        folder.record("ptx/" + one.name + ending);
+      }
+}
+
+static void compileKernelsTo(ModuleOp module, plan::ProgramOp program, ArtifactFolder &folder) {
   ModuleOp kernels = kernels::findKernelsModule(module);
   if (!kernels)
     throw InternalError("the program has no kernels; run the kernels phase first");
+  if (llvm::any_of(program.getOps<plan::KernelOp>(),
+                   [](plan::KernelOp kernel) { return bool(kernel.getDevice()); }))
+    return writeDeviceCode(kernels, folder);
   std::string path = folder.pathOf("kernels.so");
   if (failed(kernels::compileKernels(kernels, path)))
     throw InternalError("the kernels could not be compiled");
   folder.record("kernels.so");
 }
 
+/// Where the weights come from: the model itself, or --checkpoint beside a .mlir.
+static std::shared_ptr<const frontend::Checkpoint>
+checkpointOf(const frontend::ResolvedModel *resolved, const CompileOptions &options) {
+  std::shared_ptr<const frontend::Checkpoint> found;
+  if (!options.checkpoint.empty()) {
+    StringRef path(options.checkpoint);
+    if (path.ends_with(".gguf"))
+      found = frontend::openGguf(options.checkpoint).checkpoint;
+    else if (std::filesystem::is_directory(options.checkpoint))
+      found = frontend::openSafetensorsFolder(options.checkpoint);
+    else
+      found = frontend::openSafetensors(options.checkpoint);
+    if (!found)
+      throw InputError(options.checkpoint + ": holds no safetensors");
+  } else if (resolved) {
+    found = resolved->source->checkpoint;
+  }
+  if (!found)
+    throw InputError(options.model + ": has no weights to pack; compile with --weights=none, "
+                                     "or name a folder with safetensors or a GGUF file");
+  return found;
+}
+
+/// One file for every rank, as the arena of weights names them.
+static void writeWeightFiles(plan::ProgramOp program, const frontend::Checkpoint &checkpoint,
+                             ArtifactFolder &folder, unsigned threads, Progress &progress) {
+  for (plan::ArenaOp arena : program.getOps<plan::ArenaOp>()) {
+    SmallVector<StringRef> files;
+    if (arena.getFile())
+      files.push_back(*arena.getFile());
+    else if (arena.getRankFiles())
+      llvm::append_range(files, arena.getRankFiles()->getAsValueRange<StringAttr>());
+    for (auto [rank, file] : llvm::enumerate(files)) {
+      writeWeightFile(program, checkpoint, folder.pathOf(file), threads, int64_t(rank),
+                      [&](uint64_t done, uint64_t total) {
+                        progress.advance("packing " + file.str(), done, total);
+                      });
+      folder.record(file);
+    }
+  }
+}
+
 void packageArtifact(ModuleOp module, const frontend::ResolvedModel *resolved,
-                     const CompileOptions &options) {
+                     const CompileOptions &options, Progress &progress) {
   auto programs = llvm::to_vector(module.getOps<plan::ProgramOp>());
   if (programs.size() != 1)
     throw InternalError("expected one plan.program, found " + std::to_string(programs.size()));
   plan::ProgramOp program = programs.front();
   ArtifactFolder folder(options.output);
-  compileKernelsTo(module, folder);
+  compileKernelsTo(module, program, folder);
 
   if (options.weights == "packed") {
-    if (!resolved || !resolved->source->checkpoint)
-      throw InputError(options.model + ": has no weights to pack; compile with --weights=none, "
-                                       "or name a folder with safetensors or a GGUF file");
-    writeWeightFile(program, *resolved->source->checkpoint, folder.pathOf("weights.bin"),
-                    options.threads);
-    folder.record("weights.bin");
+    writeWeightFiles(program, *checkpointOf(resolved, options), folder, options.threads,
+                     progress);
   } else {
     // Without a file an arena of weights says: there are none.
     for (plan::ArenaOp arena : program.getOps<plan::ArenaOp>())
-      if (arena.getKind() == plan::ArenaKind::Weights)
+      if (arena.getKind() == plan::ArenaKind::Weights) {
         arena.removeFileAttr();
+        arena.removeRankFilesAttr();
+      }
   }
   if (resolved) {
     if (auto tokenizer = tokenizerOf(*resolved->source)) {

@@ -2,6 +2,7 @@
 #ifndef LLMC_LIB_PIPELINES_PACKAGE_H
 #define LLMC_LIB_PIPELINES_PACKAGE_H
 
+#include "Progress.h"
 #include "llmc/Pipelines/Compiler.h"
 
 namespace llmc {
@@ -10,7 +11,7 @@ namespace llmc {
 /// for a model that came as .mlir, which has no weights. Throws InputError; then nothing is
 /// left behind.
 void packageArtifact(mlir::ModuleOp module, const frontend::ResolvedModel *resolved,
-                     const CompileOptions &options);
+                     const CompileOptions &options, Progress &progress);
 
 } // namespace llmc
 

@@ -1,6 +1,7 @@
 //===- WeightFile.cpp - packing a checkpoint into weights.bin -------------===//
 #include "WeightFile.h"
 
+#include "llmc/Conversion/WeightSplit.h"
 #include "llmc/Frontend/Checkpoint.h"
 #include "llmc/Frontend/OpHooks.h"
 #include "llmc/Kernels/CPU/Packing.h"
@@ -67,32 +68,54 @@ private:
 struct Member {
   plan::WeightsOp weights;
   int64_t layer, offset;
+  /// Whose part it is, and of how many.
+  int64_t rank, ranks;
+};
+
+/// Rows of a source: the checkpoint's own bytes, or a copy where they do not follow one
+/// another there.
+struct SourceBytes {
+  std::span<const std::byte> bytes;
+  std::vector<std::byte> copy;
 };
 
 kernels::Storage storageOf(plan::WeightsOp weights) {
   return *kernels::findStorage(plan::stringifyStorage(weights.getStorage()));
 }
 
-std::span<const std::byte> tensorBytes(const frontend::Checkpoint &checkpoint,
-                                       plan::SourceAttr source, int64_t layer,
-                                       plan::WeightsOp weights) {
-  std::string name = frontend::expandLayerName(source.getTensor().str(), layer);
+SourceBytes tensorBytes(const frontend::Checkpoint &checkpoint, plan::SourceAttr source,
+                        const Member &member) {
+  plan::WeightsOp weights = member.weights;
+  std::string name = frontend::expandLayerName(source.getTensor().str(), member.layer);
   const frontend::CheckpointTensor *tensor = checkpoint.find(name);
   if (!tensor)
     throw InputError("tensor '" + name + "' is not in the checkpoint, weights '" +
                      weights.getSymName().str() + "' need it");
   std::span<const std::byte> bytes = checkpoint.data(*tensor);
-  int64_t wanted =
-      source.getRows() * kernels::sourceRowBytes(storageOf(weights), weights.getCols());
+  auto split = weights->getAttrOfType<mlir::IntegerAttr>(splitAttrName);
+  int64_t rowBytes = kernels::sourceRowBytes(storageOf(weights), weights.getCols());
+  int64_t part = source.getRows() * rowBytes, wanted = part * (split ? member.ranks : 1);
   if (int64_t(bytes.size()) != wanted)
     throw InputError("tensor '" + name + "' has " + std::to_string(bytes.size()) +
-                     " bytes, its rows need " + std::to_string(wanted));
-  return bytes;
+                     " bytes, its rows need " + std::to_string(wanted) +
+                     (split ? " for " + std::to_string(member.ranks) + " ranks" : ""));
+  if (!split)
+    return {bytes, {}};
+  if (split.getInt() == 0)
+    return {bytes.subspan(size_t(member.rank * part), size_t(part)), {}};
+  SourceBytes columns;
+  columns.copy.resize(size_t(part));
+  for (int64_t row = 0; row < source.getRows(); ++row)
+    std::memcpy(columns.copy.data() + row * rowBytes,
+                bytes.data() + (row * member.ranks + member.rank) * rowBytes, size_t(rowBytes));
+  columns.bytes = columns.copy;
+  return columns;
 }
 
 /// Vectors as f32, one source after another or alternating.
-void packRows(plan::WeightsOp weights, const frontend::Checkpoint &checkpoint, int64_t layer,
+void packRows(const Member &member, const frontend::Checkpoint &checkpoint,
               std::span<std::byte> out) {
+  plan::WeightsOp weights = member.weights;
   int64_t cols = weights.getCols(), run = int64_t(weights.getInterleave());
   auto *floats = reinterpret_cast<float *>(out.data());
   std::fill_n(floats, weights.getRows() * cols, 0.0f);
@@ -103,7 +126,7 @@ void packRows(plan::WeightsOp weights, const frontend::Checkpoint &checkpoint, i
     if (mlir::DenseF32ArrayAttr constants = source.getValues())
       std::copy(constants.asArrayRef().begin(), constants.asArrayRef().end(), values.begin());
     else if (!source.isZeros())
-      kernels::rowsToF32(storageOf(weights), tensorBytes(checkpoint, source, layer, weights),
+      kernels::rowsToF32(storageOf(weights), tensorBytes(checkpoint, source, member).bytes,
                          values);
     for (int64_t row = 0; row < source.getRows(); ++row) {
       int64_t to = run ? (row / run * count + index) * run + row % run : start + row;
@@ -119,14 +142,16 @@ void packMember(const Member &member, const frontend::Checkpoint &checkpoint, Ma
   std::span<std::byte> out = file.at(uint64_t(member.offset), uint64_t(weights.getBytes()));
   auto panels = llvm::dyn_cast<plan::PanelsAttr>(weights.getLayout());
   if (!panels)
-    return packRows(weights, checkpoint, member.layer, out);
+    return packRows(member, checkpoint, out);
   kernels::PackSpec spec{storageOf(weights), int64_t(weights.getCols()), panels.getTile(),
                          int64_t(weights.getInterleave())};
   std::vector<kernels::PackSource> sources;
+  // Copies live until all is packed.
+  std::vector<SourceBytes> held;
   for (plan::SourceAttr source : weights.getSources().getAsRange<plan::SourceAttr>()) {
     kernels::PackSource packed{source.getRows(), {}};
     if (!source.isZeros())
-      packed.bytes = tensorBytes(checkpoint, source, member.layer, weights);
+      packed.bytes = held.emplace_back(tensorBytes(checkpoint, source, member)).bytes;
     sources.push_back(packed);
   }
   kernels::packPanels(spec, sources, out, 1);
@@ -135,7 +160,8 @@ void packMember(const Member &member, const frontend::Checkpoint &checkpoint, Ma
 } // namespace
 
 void writeWeightFile(plan::ProgramOp program, const frontend::Checkpoint &checkpoint,
-                     const std::string &path, unsigned threads) {
+                     const std::string &path, unsigned threads, int64_t rank,
+                     const std::function<void(uint64_t done, uint64_t total)> &progress) {
   std::vector<Member> members;
   int64_t bytes = 0;
   for (plan::WeightsOp weights : program.getOps<plan::WeightsOp>()) {
@@ -149,17 +175,21 @@ void writeWeightFile(plan::ProgramOp program, const frontend::Checkpoint &checkp
     else
       layers.push_back(0);
     for (auto [m, layer] : llvm::enumerate(layers))
-      members.push_back({weights, layer, base + int64_t(m) * stride});
+      members.push_back({weights, layer, base + int64_t(m) * stride, rank, program.getRanks()});
     bytes = std::max<int64_t>(bytes, weights.getEnd());
   }
   MappedOutput file(path, uint64_t(bytes));
   std::atomic<size_t> next{0};
+  std::atomic<uint64_t> done{0};
   std::exception_ptr failure;
   std::mutex lock;
   auto work = [&] {
     for (size_t i; (i = next++) < members.size();) {
       try {
         packMember(members[i], checkpoint, file);
+        done += uint64_t(members[i].weights.getBytes());
+        if (progress)
+          progress(done, uint64_t(bytes));
       } catch (...) {
         std::lock_guard guard(lock);
         if (!failure)

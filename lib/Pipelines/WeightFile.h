@@ -4,6 +4,7 @@
 
 #include "llmc/Dialect/Plan/IR/PlanOps.h"
 
+#include <functional>
 #include <string>
 
 namespace llmc {
@@ -12,10 +13,13 @@ namespace frontend {
 class Checkpoint;
 }
 
-/// Writes every member of every plan.weights at its place, `threads` at a time (0: all).
-/// Throws InputError naming the tensor that is missing or has another size.
+/// Writes every member of every plan.weights at its place, `threads` at a time (0: all);
+/// of weights that the ranks divide the part of `rank`. Throws InputError naming the tensor
+/// that is missing or has another size. `progress`, where given, is called from any thread
+/// with the bytes that are done.
 void writeWeightFile(plan::ProgramOp program, const frontend::Checkpoint &checkpoint,
-                     const std::string &path, unsigned threads);
+                     const std::string &path, unsigned threads, int64_t rank = 0,
+                     const std::function<void(uint64_t done, uint64_t total)> &progress = {});
 
 } // namespace llmc
 

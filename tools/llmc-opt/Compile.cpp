@@ -3,6 +3,7 @@
 
 #include "llmc/Pipelines/CompileFlags.h"
 #include "llmc/Pipelines/Compiler.h"
+#include "llmc/Pipelines/Interrupt.h"
 
 #include <CLI/CLI.hpp>
 
@@ -21,5 +22,6 @@ int llmc::compileMain(int argc, char **argv) {
     llvm::errs() << "llmc-opt: " << problem << "\n";
     return 2;
   }
+  InterruptGuard guard("llmc-opt");
   return compileModel(options, llvm::outs());
 }

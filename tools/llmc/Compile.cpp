@@ -3,6 +3,7 @@
 
 #include "llmc/Pipelines/CompileFlags.h"
 #include "llmc/Pipelines/Compiler.h"
+#include "llmc/Pipelines/Interrupt.h"
 #include "llmc/Support/Error.h"
 
 namespace llmc {
@@ -20,6 +21,7 @@ void addCompileCommand(CLI::App &app, int &exitCode) {
     if (std::string problem = finishCompileFlags(arguments->options, arguments->flags);
         !problem.empty())
       throw UsageError(problem);
+    InterruptGuard guard("llmc");
     exitCode = compileModel(arguments->options, llvm::outs());
   });
 }

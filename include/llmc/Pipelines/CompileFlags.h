@@ -8,6 +8,7 @@
 #define LLMC_PIPELINES_COMPILEFLAGS_H
 
 #include "llmc/Pipelines/Compiler.h"
+#include "llmc/Support/Target.h"
 
 #include <CLI/CLI.hpp>
 
@@ -35,11 +36,13 @@ inline void addCompileFlags(CLI::App &app, CompileOptions &options, CompileFlags
   app.add_option("model", options.model,
                  "Folder with config.json and safetensors, .gguf, description or .mlir")
       ->required();
-  app.add_option("--target", options.phase.target, "cpu or nvidia-sm80")->capture_default_str();
+  app.add_option("--target", options.phase.target, targetNames())->capture_default_str();
   app.add_option("-o,--output", options.output, "Folder of the artifact");
   app.add_option("--weights", options.weights, "packed, or none: compile from the config alone")
       ->check(CLI::IsMember({"packed", "none"}))
       ->capture_default_str();
+  app.add_option("--checkpoint", options.checkpoint,
+                 "Weights of a .mlir model: folder with safetensors, .safetensors or .gguf");
   app.add_option("--emit", options.emit, "Print llm, plan, llvm or manifest and stop")
       ->check(CLI::IsMember({"llm", "plan", "llvm", "manifest"}));
   app.add_option("--fusion", flags.fusion, "All fusions on or off")
@@ -52,7 +55,10 @@ inline void addCompileFlags(CLI::App &app, CompileOptions &options, CompileFlags
   app.add_option("--dump-phases", options.dumpPhases, "Write one numbered file a phase here");
   app.add_flag("--explain", options.explain, "Print every decision with its reason");
   app.add_flag("--check-passes", options.checkPasses,
-               "Run the program before and after every pass and compare the numbers");
+               "Run the program before and after every pass on the llm dialect (import to "
+               "optimize) and compare the numbers; what plan and kernels make is checked by the "
+               "golden tests");
+  app.add_flag("--timing", options.timing, "Print the seconds of every phase");
   app.add_option("--max-tokens", deployment.maxTokens, "Rows of one step")
       ->check(CLI::Range(1, 65536))
       ->capture_default_str();
@@ -70,6 +76,39 @@ inline void addCompileFlags(CLI::App &app, CompileOptions &options, CompileFlags
   addDescriptionFlags(app, options.descriptions);
 }
 
+/// A message where --from, --to, --emit and -o ask for nothing that can be done.
+inline std::string checkExtent(const CompileOptions &options) {
+  std::string from = phaseName(options.from).str(), to = phaseName(options.to).str();
+  if (options.to < options.from)
+    return "--to=" + to + " comes before --from=" + from;
+  if (options.from != Phase::Import && !llvm::StringRef(options.model).ends_with(".mlir"))
+    return "--from=" + from + " starts from the .mlir of a dump (--dump-phases); " +
+           options.model + " is none";
+  // The phase whose result is printed.
+  Phase emitted = options.emit == "plan"  ? Phase::Plan
+                  : options.emit == "llm" ? std::min(options.to, Phase::Optimize)
+                                          : Phase::Kernels;
+  if (!options.emit.empty()) {
+    if (!options.output.empty())
+      return "--emit=" + options.emit + " prints to standard output and -o writes an artifact: "
+             "give one of them";
+    if (options.from > emitted)
+      return "--emit=" + options.emit + " is what phase " + phaseName(emitted).str() +
+             " gives; --from=" + from + " starts behind it";
+    if (options.to < emitted)
+      return "--emit=" + options.emit + " is what phase " + phaseName(emitted).str() +
+             " gives; --to=" + to + " ends before it";
+    return "";
+  }
+  if (!options.output.empty() && options.to != Phase::Package)
+    return "--to=" + to + " ends before there is an artifact for -o; give --emit or "
+           "--dump-phases to see what there is";
+  if (options.output.empty() && options.dumpPhases.empty() && !options.explain &&
+      !options.checkPasses && !options.timing)
+    return "nothing to do: give -o DIR for an artifact, or --emit=WHAT to print something";
+  return "";
+}
+
 /// The rest of the checks; a message when the command line is at fault.
 inline std::string finishCompileFlags(CompileOptions &options, const CompileFlags &flags) {
   options.phase.fusion = flags.fusion == "on";
@@ -83,15 +122,19 @@ inline std::string finishCompileFlags(CompileOptions &options, const CompileFlag
     return "--to=" + flags.to + " is no phase; known: " + known;
   options.from = *from;
   options.to = *to;
-  if (*to < *from)
-    return "--to=" + flags.to + " comes before --from=" + flags.from;
   for (const std::string &name : options.phase.disabledFusions)
     if (std::string names = unknownFusion(name); !names.empty())
       return "--disable-fusion=" + name + " is no fusion; known: " + names;
-  if (options.phase.target != "cpu")
-    return "--target=" + options.phase.target + " is not known; this version compiles models for: cpu";
-  if (options.emit.empty() && options.output.empty())
-    return "nothing to do: give -o DIR for an artifact, or --emit=WHAT to print something";
+  if (!findTarget(options.phase.target))
+    return "--target=" + options.phase.target + " is no target; known: " + targetNames();
+  if (!options.checkpoint.empty() && !options.model.ends_with(".mlir"))
+    return "--checkpoint=" + options.checkpoint + " is for a model given as .mlir; " +
+           options.model + " has weights of its own";
+  if (std::string problem = checkExtent(options); !problem.empty())
+    return problem;
+  // Without a place for an artifact the last phase is the last one that needs none.
+  if (options.output.empty())
+    options.to = std::min(options.to, Phase::Kernels);
   return "";
 }
 

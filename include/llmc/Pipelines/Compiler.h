@@ -27,6 +27,8 @@ struct CompileOptions {
   std::string output;
   PhaseOptions phase;
   DescriptionOptions descriptions;
+  /// Safetensors (folder or file) or GGUF with the weights of a model given as .mlir.
+  std::string checkpoint;
   /// "packed": weights are packed into the artifact; "none": it has none.
   std::string weights = "packed";
   /// "", "llm", "plan", "llvm" or "manifest": print that and stop.
@@ -37,8 +39,10 @@ struct CompileOptions {
   std::string dumpPhases;
   /// Print every decision with its reason.
   bool explain = false;
-  /// Run the program before and after every pass and compare.
+  /// Run the program before and after every pass on llm, import to optimize, and compare.
   bool checkPasses = false;
+  /// Print the seconds of every phase.
+  bool timing = false;
   /// 0: as many as the machine has.
   unsigned threads = 0;
 };

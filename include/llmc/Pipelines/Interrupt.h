@@ -1,0 +1,29 @@
+//===- Interrupt.h - Ctrl-C leaves nothing half-written ---------*- C++ -*-===//
+#ifndef LLMC_PIPELINES_INTERRUPT_H
+#define LLMC_PIPELINES_INTERRUPT_H
+
+#include <csignal>
+#include <thread>
+
+namespace llmc {
+
+/// While one lives, SIGINT, SIGTERM and SIGHUP remove unfinished artifact folders and then
+/// end the process by that signal. For programs, not for libraries; one at a time, made
+/// before any other thread, as threads inherit which signals they leave to it.
+class InterruptGuard {
+public:
+  /// `program` begins the message.
+  explicit InterruptGuard(const char *program);
+  ~InterruptGuard();
+  InterruptGuard(const InterruptGuard &) = delete;
+
+private:
+  const char *program;
+  sigset_t waited, previous;
+  std::thread watcher;
+  void watch();
+};
+
+} // namespace llmc
+
+#endif // LLMC_PIPELINES_INTERRUPT_H
