@@ -1,10 +1,12 @@
 //===- llmc-opt.cpp - the compiler, and an -opt tool on its IR ------------===//
 //
-// With --target or --emit: from a model to an artifact. Without: MlirOptMain on
-// a .mlir file, with every pass, pipeline and plugin flag of MLIR.
+// With --target or --emit: from a model to an artifact. With --list-…: what there
+// is. Else: MlirOptMain on a .mlir file, with every pass, pipeline and plugin flag
+// of MLIR.
 //
 //===----------------------------------------------------------------------===//
 #include "Compile.h"
+#include "Lists.h"
 
 #include "llmc/InitAllDialects.h"
 #include "llmc/InitAllPasses.h"
@@ -36,14 +38,17 @@ static bool wantsCompiler(int argc, char **argv) {
 int main(int argc, char **argv) {
   if (wantsCompiler(argc, argv))
     return llmc::compileMain(argc, argv);
+  llmc::registerAllPasses();
+  if (std::optional<int> listed = llmc::listMain(argc, argv))
+    return *listed;
   mlir::DialectRegistry registry;
   llmc::registerAllDialects(registry);
-  llmc::registerAllPasses();
 #ifdef LLMC_INCLUDE_TESTS
   llmc::test::registerTestPasses();
 #endif
   return mlir::asMainReturnCode(mlir::MlirOptMain(
       argc, argv,
-      "llmc optimizer driver; a compiler with --target=TARGET or --emit=WHAT (see --help-compile)\n",
+      "llmc optimizer driver; a compiler with --target=TARGET or --emit=WHAT (see --help-compile); "
+      "--list-generators, --list-fusions, --list-phases and --json print what there is\n",
       registry));
 }

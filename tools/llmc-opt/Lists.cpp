@@ -1,0 +1,114 @@
+//===- Lists.cpp - what this llmc-opt knows, as text or JSON --------------===//
+#include "Lists.h"
+
+#include "llmc/Dialect/LLM/Transforms/Passes.h"
+#include "llmc/Kernels/KernelConfig.h"
+#include "llmc/Pipelines/Phases.h"
+
+#include "mlir/Pass/PassRegistry.h"
+#include "llvm/Support/Format.h"
+#include "llvm/Support/JSON.h"
+
+namespace {
+
+/// Fields of one line; the first is its name.
+using Row = std::vector<std::pair<llvm::StringRef, std::string>>;
+
+struct List {
+  /// The flag without "--list-" and the key in JSON.
+  llvm::StringRef name;
+  std::vector<Row> rows;
+};
+
+} // namespace
+
+static List generators() {
+  List list{"generators", {}};
+  for (const llmc::kernels::KernelGenerator &generator : llmc::kernels::cpuGenerators())
+    list.rows.push_back({{"name", generator.name.str()},
+                         {"kind", generator.kind.str()},
+                         {"serves", generator.serves.str()}});
+  return list;
+}
+
+static List fusions() {
+  List list{"fusions", {}};
+  for (llvm::StringRef pattern : llmc::llm::fusionPatterns()) {
+    std::string pass = ("llm-fuse-" + pattern).str();
+    const mlir::PassInfo *info = mlir::PassInfo::lookup(pass);
+    list.rows.push_back({{"name", pattern.str()},
+                         {"pass", pass},
+                         {"summary", info ? info->getPassDescription().str() : ""}});
+  }
+  return list;
+}
+
+static List phaseList() {
+  List list{"phases", {}};
+  for (const llmc::PhaseInfo &phase : llmc::phases())
+    list.rows.push_back({{"name", phase.name.str()}, {"contract", phase.contract.str()}});
+  return list;
+}
+
+static void printText(const List &list) {
+  std::vector<size_t> widths;
+  for (const Row &row : list.rows)
+    for (size_t i = 0; i < row.size(); ++i) {
+      widths.resize(std::max(widths.size(), i + 1));
+      widths[i] = std::max(widths[i], row[i].second.size());
+    }
+  for (const Row &row : list.rows) {
+    for (size_t i = 0; i + 1 < row.size(); ++i)
+      llvm::outs() << llvm::left_justify(row[i].second, unsigned(widths[i])) << "  ";
+    llvm::outs() << row.back().second << "\n";
+  }
+}
+
+static void printJson(const std::vector<List> &lists) {
+  llvm::json::OStream out(llvm::outs(), 2);
+  out.object([&] {
+    for (const List &list : lists)
+      out.attributeArray(list.name, [&] {
+        for (const Row &row : list.rows)
+          out.object([&] {
+            for (const auto &[key, value] : row)
+              out.attribute(key, value);
+          });
+      });
+  });
+  llvm::outs() << "\n";
+}
+
+std::optional<int> llmc::listMain(int argc, char **argv) {
+  std::vector<List> lists;
+  bool json = false;
+  std::string other;
+  for (int i = 1; i < argc; ++i) {
+    llvm::StringRef flag(argv[i]);
+    flag.consume_front("-");
+    flag.consume_front("-");
+    if (flag == "list-generators")
+      lists.push_back(generators());
+    else if (flag == "list-fusions")
+      lists.push_back(fusions());
+    else if (flag == "list-phases")
+      lists.push_back(phaseList());
+    else if (flag == "json")
+      json = true;
+    else
+      other = argv[i];
+  }
+  if (lists.empty())
+    return std::nullopt;
+  if (!other.empty()) {
+    llvm::errs() << "llmc-opt: " << other << " does not go with --list-" << lists.front().name
+                 << "; only --json and other lists do\n";
+    return 2;
+  }
+  if (json)
+    printJson(lists);
+  else
+    for (const List &list : lists)
+      printText(list);
+  return 0;
+}
