@@ -49,6 +49,11 @@ LogicalResult lowerDeviceKernels(ModuleOp kernels) {
   if (failed(pm.run(kernels)))
     return failure();
   for (auto device : kernels.getOps<gpu::GPUModuleOp>()) {
+    // What the launch gives has no size here; a symbol of the kernel's own would get one byte.
+    for (auto global : device.getOps<LLVM::GlobalOp>())
+      if (auto array = dyn_cast<LLVM::LLVMArrayType>(global.getType());
+          array && array.getNumElements() == 0)
+        global.setLinkage(LLVM::Linkage::External);
     WalkResult result = device.getBody()->walk([](Operation *op) -> WalkResult {
       if (isa<LLVM::LLVMDialect, NVVM::NVVMDialect>(op->getDialect()))
         return WalkResult::advance();
