@@ -28,7 +28,8 @@ struct PassCheckOptions {
   /// check costs what the kinds of layers cost; and above which nothing is run at all.
   uint64_t wholeProgram = uint64_t(1) << 28, anyProgram = uint64_t(1) << 33;
   unsigned threads = 2;
-  /// Gets the pass's name and one sentence for every pass that was looked at.
+  /// Gets the pass's name and one sentence for every pass that was looked at; one that could
+  /// not be is a warning.
   std::function<void(llvm::StringRef pass, llvm::StringRef text)> report;
 };
 

@@ -1,4 +1,7 @@
 //===- TestPasses.cpp - passes that only tests run ------------------------===//
 #include "TestPasses.h"
 
-void llmc::test::registerTestPasses() { registerTestEvaluatePass(); }
+void llmc::test::registerTestPasses() {
+  registerTestBreakModelPass();
+  registerTestEvaluatePass();
+}

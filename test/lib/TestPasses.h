@@ -2,12 +2,24 @@
 #ifndef LLMC_TEST_LIB_TESTPASSES_H
 #define LLMC_TEST_LIB_TESTPASSES_H
 
+#include "llvm/ADT/StringRef.h"
+
+#include <memory>
+
+namespace mlir {
+class Pass;
+}
+
 namespace llmc::test {
 
 /// Registers all of them.
 void registerTestPasses();
 
+void registerTestBreakModelPass();
 void registerTestEvaluatePass();
+
+/// `mistake`: epsilon, residual, observe, repeat, or label: the text changes and no number.
+std::unique_ptr<mlir::Pass> createTestBreakModelPass(llvm::StringRef mistake);
 
 } // namespace llmc::test
 

@@ -84,6 +84,9 @@ inline std::string checkExtent(const CompileOptions &options) {
   if (options.from != Phase::Import && !llvm::StringRef(options.model).ends_with(".mlir"))
     return "--from=" + from + " starts from the .mlir of a dump (--dump-phases); " +
            options.model + " is none";
+  if (options.checkPasses && options.from > Phase::Optimize)
+    return "--check-passes runs the llm dialect, import to optimize; --from=" + from +
+           " starts behind it";
   // The phase whose result is printed.
   Phase emitted = options.emit == "plan"  ? Phase::Plan
                   : options.emit == "llm" ? std::min(options.to, Phase::Optimize)
