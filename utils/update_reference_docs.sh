@@ -51,24 +51,30 @@ for dialect in LLM Plan; do
     sed -E '/^<!--/d; /^\[TOC\]$/d; s/^(#+)/#\1/' | tidy >>"$page"
 done
 
+# A table of one of llmc-opt's lists: list NAME
+list() {
+  "$bin/llmc-opt" "--list-$1" --json | python3 -c '
+import json, sys
+rows = json.load(sys.stdin)[sys.argv[1]]
+print("|", " | ".join(rows[0]), "|\n|" + "---|" * len(rows[0]))
+for row in rows:
+    first, *others = row.values()
+    print("|", " | ".join([f"`{first}`", *others]), "|")
+' "$1"
+}
 begin Kernels.md "Kernel registry"
-python3 - "$root/lib/Kernels/KernelConfig.cpp" >>"$page" <<'PYTHON'
-# The rows of the KernelGenerator tables: {"name", "kind", "what it serves", …
-import re
-import sys
+{
+  printf '`generator` of a `plan.kernel`; `plan.config` of the kernel holds its parameters.\n\n'
+  list generators
+} >>"$page"
 
-text = open(sys.argv[1], encoding="utf-8").read()
-string = r'((?:"(?:[^"\\]|\\.)*"\s*)+)'
-rows = re.findall(r'\{\s*"([a-z][a-z0-9-]*)",\s*"(tuned|generic)",\s*' + string + ",", text)
-if not rows:
-    sys.exit("no KernelGenerator table found in " + sys.argv[1])
-print("`generator` of a `plan.kernel`, from the table in `lib/Kernels/KernelConfig.cpp`.")
-print("`plan.config` of the kernel holds its parameters.\n")
-print("| generator | kind | serves |\n|---|---|---|")
-for name, kind, serves in rows:
-    pieces = re.findall(r'"((?:[^"\\]|\\.)*)"', serves)
-    print(f"| `{name}` | {kind} | {''.join(pieces)} |")
-PYTHON
+begin Phases.md "Phases and fusions"
+{
+  printf '## Phases\n\n'
+  list phases
+  printf '\n## Fusions\n\nThe name is that of `--disable-fusion` and of the remark.\n\n'
+  list fusions
+} >>"$page"
 
 begin CommandLine.md "Command line"
 help_of() {
@@ -78,7 +84,7 @@ help_of() {
 }
 {
   help_of "llmc" "$bin/llmc" --help
-  for command in inspect compile run chat trace verify bench; do
+  for command in $("$bin/llmc" --help | sed -n "/^Subcommands:/,/^\$/s/^  \([a-z][a-z]*\) .*/\1/p"); do
     help_of "llmc $command" "$bin/llmc" "$command" --help
   done
   help_of "llmc-opt as a compiler" "$bin/llmc-opt" --help-compile
