@@ -162,12 +162,8 @@ void packageArtifact(ModuleOp module, const frontend::ResolvedModel *resolved,
       program.setTokenizer("tokenizer.json");
     }
     SmallVector<Attribute> accepted;
-    for (const std::string &key : resolved->configLedger.accepted) {
-      auto value = resolved->configLedger.unknown.find(key);
-      accepted.push_back(plan::AcceptedAttr::get(
-          module.getContext(), key,
-          value == resolved->configLedger.unknown.end() ? "" : value->second));
-    }
+    for (const auto &[key, value] : resolved->configLedger.accepted)
+      accepted.push_back(plan::AcceptedAttr::get(module.getContext(), key, value));
     program.setAcceptedAttr(ArrayAttr::get(module.getContext(), accepted));
   }
   OpBuilder b = OpBuilder::atBlockBegin(&program.getBody().front());

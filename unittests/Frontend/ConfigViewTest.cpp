@@ -97,7 +97,7 @@ TEST(ConfigView, LedgerKnowsEveryKey) {
   EXPECT_EQ(ledger.used.count("rope_parameters.rope_theta"), 1u);
   EXPECT_EQ(ledger.used.count("text_config.rope_scaling"), 1u);
   EXPECT_THAT(ledger.irrelevant, ElementsAre("use_cache"));
-  EXPECT_THAT(ledger.accepted, ElementsAre("fine"));
+  EXPECT_THAT(ledger.accepted, ElementsAre(testing::Pair("fine", "1")));
   std::vector<std::string> unknown;
   for (const auto &entry : ledger.unknown)
     unknown.push_back(entry.first);

@@ -210,7 +210,7 @@ TEST(Resolve, AcceptsKeysByRequest) {
   tiny.set("curious", "1");
   ResolveOptions options;
   options.acceptKeys = {"curious"};
-  EXPECT_THAT(tiny.load(options)->configLedger.accepted, ElementsAre("curious"));
+  EXPECT_THAT(tiny.load(options)->configLedger.accepted, ElementsAre(testing::Pair("curious", "1")));
 }
 
 TEST(Resolve, QuantizedConfigsAreListedButNotLoaded) {

@@ -36,8 +36,8 @@ struct ConfigLedger {
   std::set<std::string> irrelevant;
   /// key -> value text.
   std::map<std::string, std::string> unknown;
-  /// Unknown keys that the caller accepted.
-  std::set<std::string> accepted;
+  /// Unknown keys that the caller accepted -> value text.
+  std::map<std::string, std::string> accepted;
 };
 
 class ConfigView {

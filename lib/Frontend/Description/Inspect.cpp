@@ -54,8 +54,8 @@ static void addKeys(InspectReport &report, const ConfigLedger &ledger) {
   for (const auto &entry : ledger.used)
     report.keysUsed.push_back(entry.first);
   report.keysIrrelevant.assign(ledger.irrelevant.begin(), ledger.irrelevant.end());
-  report.keysIrrelevant.insert(report.keysIrrelevant.end(), ledger.accepted.begin(),
-                               ledger.accepted.end());
+  for (const auto &entry : ledger.accepted)
+    report.keysIrrelevant.push_back(entry.first);
   for (const auto &entry : ledger.unknown)
     report.keysUnknown.push_back(entry.first);
 }

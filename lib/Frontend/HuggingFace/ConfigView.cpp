@@ -151,7 +151,7 @@ ConfigLedger ConfigView::finish(const std::vector<std::string> &acceptKeys) cons
     if (std::any_of(irrelevantPatterns.begin(), irrelevantPatterns.end(), fits))
       ledger.irrelevant.insert(path);
     else if (std::any_of(acceptKeys.begin(), acceptKeys.end(), fits))
-      ledger.accepted.insert(path);
+      ledger.accepted.emplace(path, value->dump(80));
     else
       ledger.unknown.emplace(path, value->dump(80));
   }
