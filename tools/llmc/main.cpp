@@ -43,7 +43,12 @@ int main(int argc, char **argv) {
   } catch (const CLI::Success &done) { // --help, --version
     return app.exit(done);
   } catch (const CLI::ParseError &error) {
-    std::cerr << "llmc: " << error.what() << "; see llmc --help\n";
+    // CLI11 misses a command before it sees the word that is none.
+    std::vector<std::string> rest = app.remaining();
+    std::string what = app.get_subcommands().empty() && !rest.empty()
+                           ? "'" + rest.front() + "' is no command"
+                           : error.what();
+    std::cerr << "llmc: " << what << "; see llmc --help\n";
     return exitUsage;
   } catch (const UsageError &error) {
     std::cerr << "llmc: " << error.what() << "\n";
