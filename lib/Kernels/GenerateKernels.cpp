@@ -1,9 +1,15 @@
 //===- GenerateKernels.cpp - the code of a plan's kernels -----------------===//
+#include "llmc/Dialect/LLM/IR/LLMDialect.h"
 #include "llmc/Dialect/Plan/IR/PlanOps.h"
 #include "llmc/Kernels/KernelConfig.h"
 #include "llmc/Kernels/Passes.h"
 
+#include "mlir/Dialect/Affine/IR/AffineOps.h"
+#include "mlir/Dialect/Bufferization/IR/Bufferization.h"
 #include "mlir/Dialect/ControlFlow/IR/ControlFlow.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/UB/IR/UBOps.h"
 
 using namespace mlir;

@@ -105,6 +105,15 @@ void describe(A &a, RowOperand &s) {
   a("index", s.index);
 }
 
+template <typename A>
+void describe(A &a, GenericSpec &s) {
+  a("name", s.name);
+  a("function", s.function);
+  a("inputs", s.inputs);
+  a("outputs", s.outputs);
+  a("scratch", s.scratch);
+}
+
 /// The parts of a RowProgram, which is otherwise only built by its methods.
 struct RowNode {
   std::string op;
@@ -309,6 +318,10 @@ KernelChoice describeKernel(MLIRContext *context, const EmbeddingSpec &spec) {
   return {embeddingKernelName(spec), "embedding", toDictionary(context, spec), 0};
 }
 
+KernelChoice describeKernel(MLIRContext *context, const GenericSpec &spec) {
+  return {genericKernelName(spec), "generic", toDictionary(context, spec), spec.scratch};
+}
+
 llvm::ArrayRef<KernelGenerator> cpuGenerators() {
   static const std::vector<KernelGenerator> table = {
       {"linear", "tuned",
@@ -350,7 +363,12 @@ llvm::ArrayRef<KernelGenerator> cpuGenerators() {
                                const CPUVariant &variant) {
          buildAttentionKernel(module, spec, variant);
          return std::string();
-       })}};
+       })},
+      {"generic", "generic",
+       "any function on one row of llm operations that convert-llm-to-linalg takes: norms, "
+       "stream arithmetic, gates, views of heads, rotary, and products over f32, f16 and bf16 "
+       "weights",
+       reads<GenericSpec>(buildGenericKernel)}};
   return table;
 }
 

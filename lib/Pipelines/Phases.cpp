@@ -60,6 +60,7 @@ static void buildOptimize(OpPassManager &pm, const PhaseOptions &options) {
 static void buildPlan(OpPassManager &pm, const PhaseOptions &options) {
   ConvertLLMToPlanPassOptions convert;
   convert.target = options.target;
+  convert.generators = options.generators;
   convert.maxTokens = options.deployment.maxTokens;
   convert.maxOutputs = options.deployment.maxOutputs;
   convert.maxSequences = options.deployment.maxSequences;
@@ -109,6 +110,9 @@ struct PipelineOptions : PassPipelineOptions<PipelineOptions> {
   Option<bool> fusion{*this, "fusion", llvm::cl::desc("Make fusions."), llvm::cl::init(true)};
   ListOption<std::string> disabled{*this, "disable-fusion",
                                    llvm::cl::desc("Fusions that are not made, by name.")};
+  Option<std::string> generators{*this, "generators",
+                                 llvm::cl::desc("Kernels to prefer: tuned, or generic."),
+                                 llvm::cl::init("tuned")};
   Option<int64_t> maxTokens{*this, "max-tokens", llvm::cl::desc("Rows of the largest step."),
                             llvm::cl::init(512)};
   Option<int64_t> maxSequences{*this, "max-sequences",
@@ -127,6 +131,7 @@ void registerPhasePipelines() {
           PhaseOptions options;
           options.target = given.target;
           options.fusion = given.fusion;
+          options.generators = given.generators;
           options.disabledFusions.assign(given.disabled.begin(), given.disabled.end());
           options.deployment.maxTokens = given.maxTokens;
           options.deployment.maxSequences = given.maxSequences;

@@ -30,11 +30,19 @@ def ConvertLLMToPlanPass : Pass<"convert-llm-to-plan", "::mlir::ModuleOp"> {
     `plan-pack-arenas`). Numbers: unchanged.
 
     An operation that no kernel computes ends the pass with an error at it.
-    A remark `launch` (passed) names each launch's generator and why it was chosen.
+    A remark `launch` (passed) names each launch's generator and why it was chosen; where no
+    tuned kernel computes a unit, the generic generator takes it if its operations have a form
+    in linalg, and a remark `tuned-kernel` (missed) says why. `generators=generic` takes the
+    generic one wherever it can be taken.
   }];
-  let dependentDialects = ["::llmc::plan::PlanDialect"];
+  let dependentDialects = ["::llmc::plan::PlanDialect", "::mlir::affine::AffineDialect",
+      "::mlir::arith::ArithDialect", "::mlir::bufferization::BufferizationDialect",
+      "::mlir::linalg::LinalgDialect", "::mlir::math::MathDialect",
+      "::mlir::memref::MemRefDialect", "::mlir::scf::SCFDialect"];
   let options = [
     Option<"target", "target", "std::string", "\"cpu\"", "Device name written into the program.">,
+    Option<"generators", "generators", "std::string", "\"tuned\"",
+           "Kernels to prefer: tuned, or generic.">,
     Option<"maxTokens", "max-tokens", "int64_t", "512", "Rows of the largest step.">,
     Option<"maxOutputs", "max-outputs", "int64_t", "64",
            "Rows of the largest step whose logits are wanted.">,

@@ -10,6 +10,7 @@
 #define LLMC_KERNELS_KERNELCONFIG_H
 
 #include "llmc/Kernels/CPU/AttentionKernels.h"
+#include "llmc/Kernels/CPU/GenericKernels.h"
 #include "llmc/Kernels/CPU/LinearKernels.h"
 #include "llmc/Kernels/CPU/RowKernels.h"
 
@@ -35,6 +36,8 @@ KernelChoice describeKernel(mlir::MLIRContext *context, const EmbeddingSpec &spe
 KernelChoice describeKernel(mlir::MLIRContext *context, const RowProgram &program);
 KernelChoice describeKernel(mlir::MLIRContext *context, const PrologueSpec &spec);
 KernelChoice describeKernel(mlir::MLIRContext *context, const AttentionSpec &spec);
+/// Of a spec that planGeneric has accepted.
+KernelChoice describeKernel(mlir::MLIRContext *context, const GenericSpec &spec);
 
 /// The row program that describeKernel wrote; a message where the parameters are none.
 std::string readRowProgram(mlir::DictionaryAttr config, std::optional<RowProgram> &program);

@@ -13,8 +13,12 @@ def GenerateKernelsPass : Pass<"llmc-generate-kernels", "::mlir::ModuleOp"> {
     dialects. Neither sizes nor layouts change. A kernel whose generator or parameters are
     not known is an error at the plan.kernel.
   }];
+  // From llm on: what a generic kernel passes through.
   let dependentDialects = ["::mlir::LLVM::LLVMDialect", "::mlir::scf::SCFDialect",
-      "::mlir::vector::VectorDialect", "::mlir::arith::ArithDialect", "::mlir::math::MathDialect"];
+      "::mlir::vector::VectorDialect", "::mlir::arith::ArithDialect", "::mlir::math::MathDialect",
+      "::llmc::llm::LLMDialect", "::mlir::func::FuncDialect", "::mlir::linalg::LinalgDialect",
+      "::mlir::bufferization::BufferizationDialect", "::mlir::memref::MemRefDialect",
+      "::mlir::affine::AffineDialect"];
 }
 
 def LowerKernelsPass : Pass<"llmc-lower-kernels", "::mlir::ModuleOp"> {

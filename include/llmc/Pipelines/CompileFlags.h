@@ -50,6 +50,10 @@ inline void addCompileFlags(CLI::App &app, CompileOptions &options, CompileFlags
   app.add_option("--disable-fusion", options.phase.disabledFusions,
                  "Fusion that is not made, by name (repeatable)")
       ->allow_extra_args(false);
+  app.add_option("--generators", options.phase.generators,
+                 "Kernels to prefer: tuned, or generic wherever it can compute an operation")
+      ->check(CLI::IsMember({"tuned", "generic"}))
+      ->capture_default_str();
   app.add_option("--from", flags.from, "First phase; the model is then the .mlir of a dump");
   app.add_option("--to", flags.to, "Last phase");
   app.add_option("--dump-phases", options.dumpPhases, "Write one numbered file a phase here");

@@ -52,6 +52,8 @@ struct PhaseOptions {
   bool fusion = true;
   /// Names of fusions that are not made.
   std::vector<std::string> disabledFusions;
+  /// Kernels to prefer: tuned, or generic.
+  std::string generators = "tuned";
   DeploymentOptions deployment;
 };
 

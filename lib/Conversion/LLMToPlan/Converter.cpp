@@ -129,6 +129,15 @@ Unit Converter::makeUnit(Operation *op) {
 }
 
 LogicalResult Converter::lowerUnit(const Unit &unit) {
+  if (options.generic && canBeGeneric(unit))
+    return lowerGeneric(unit);
+  if (std::optional<Refusal> refusal = whyNotTuned(unit)) {
+    if (!canBeGeneric(unit))
+      return refusal->op->emitError(refusal->reason);
+    remark::missed(unit.op->getLoc(), remark::RemarkOpts::name("tuned-kernel").category("plan"))
+        << remark::reason("{0} {1}", refusal->op->getName().getStringRef(), refusal->reason);
+    return lowerGeneric(unit);
+  }
   auto has = [&](auto... kinds) {
     return llvm::any_of(unit.ops, [&](Operation *op) { return (isa<decltype(kinds)>(op) || ...); });
   };

@@ -75,6 +75,8 @@ struct Unit {
 struct PlanOptions {
   std::string target;
   int64_t maxTokens, maxOutputs, maxSequences, maxContext, blockTokens, blocks;
+  /// Take the generic generator wherever it can be taken.
+  bool generic = false;
 };
 
 class Converter {
@@ -119,6 +121,15 @@ private:
   mlir::LogicalResult lowerEmbedding(const Unit &unit);
   // RowUnits.cpp
   mlir::LogicalResult lowerRows(const Unit &unit);
+  // GenericUnits.cpp
+  struct Refusal {
+    mlir::Operation *op;
+    std::string reason;
+  };
+  /// Why no tuned kernel computes the unit, as far as its operations tell.
+  static std::optional<Refusal> whyNotTuned(const Unit &unit);
+  bool canBeGeneric(const Unit &unit);
+  mlir::LogicalResult lowerGeneric(const Unit &unit);
   // DeviceKernels.cpp
   /// Declares the kernel for a GPU, or sets `refusal`.
   void declareDeviceKernel(mlir::Location loc, const kernels::KernelChoice &kernel,
@@ -148,6 +159,8 @@ private:
   mlir::FailureOr<PackedWeight> packVectors(mlir::Location loc,
                                             llvm::ArrayRef<mlir::Value> weights,
                                             llvm::ArrayRef<int64_t> lengths, bool interleave);
+  /// A dense matrix as f32, row by row.
+  mlir::FailureOr<PackedWeight> packMatrix(mlir::Location loc, mlir::Value weight);
   PackedWeight packConstants(llvm::StringRef name, llvm::ArrayRef<float> values);
   /// The plan's state of a family, declared once.
   mlir::FailureOr<PackedWeight> stateOf(mlir::Value cache);

@@ -3,6 +3,11 @@
 
 #include "llmc/Conversion/Passes.h"
 
+#include "mlir/Dialect/Affine/IR/AffineOps.h"
+#include "mlir/Dialect/Bufferization/IR/Bufferization.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+
 using namespace mlir;
 
 namespace llmc {
@@ -16,7 +21,12 @@ struct ConvertLLMToPlan : impl::ConvertLLMToPlanPassBase<ConvertLLMToPlan> {
   using ConvertLLMToPlanPassBase::ConvertLLMToPlanPassBase;
 
   void runOnOperation() override {
-    PlanOptions options{target, maxTokens, maxOutputs, maxSequences, maxContext, blockTokens, blocks};
+    if (generators != "tuned" && generators != "generic") {
+      getOperation().emitError("generators=") << generators << " is not known; known: tuned, generic";
+      return signalPassFailure();
+    }
+    PlanOptions options{target,     maxTokens,   maxOutputs, maxSequences,
+                        maxContext, blockTokens, blocks,     generators == "generic"};
     if (failed(Converter(getOperation(), options).run()))
       signalPassFailure();
   }

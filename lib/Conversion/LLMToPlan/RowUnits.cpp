@@ -42,11 +42,6 @@ std::pair<int64_t, int64_t> rowShape(ArrayRef<Operation *> ops) {
 } // namespace
 
 LogicalResult Converter::lowerRows(const Unit &unit) {
-  for (Operation *op : unit.ops)
-    if (!isa<RMSNormOp, LayerNormOp, ResidualAddOp, ScaleOp, ActivationOp, GateOp, SelectRowsOp>(
-            op))
-      return op->emitError("no CPU kernel computes this operation")
-             << (unit.ops.size() > 1 ? " as part of a row fusion" : "");
   auto [width, rowsPerToken] = rowShape(unit.ops);
   RowProgram program(width, rowsPerToken);
   SmallVector<plan::UseAttr> uses;

@@ -134,6 +134,35 @@ FailureOr<Converter::PackedWeight> Converter::packVectors(Location loc, ArrayRef
   return weight;
 }
 
+FailureOr<Converter::PackedWeight> Converter::packMatrix(Location loc, Value weight) {
+  WeightFamilyOp family = familyOf(weight);
+  if (!family)
+    return emitError(loc) << "weight is no member of a family";
+  auto type = cast<WeightType>(family.getType());
+  auto storage = planStorage(type);
+  if (!storage || !isa<DenseAttr>(type.getStorage()))
+    return emitError(loc) << "@" << family.getSymName() << " is stored as "
+                          << type.getStorageName() << ", expected f32, f16 or bf16";
+  std::string name = family.getSymName().str(), key = name + ".matrix";
+  if (auto known = packed.find(key); known != packed.end())
+    return known->second;
+  PackedWeight matrix;
+  matrix.perLayer = bool(family.getLayersAttr());
+  matrix.symbol = name;
+  for (unsigned i = 1; names.count(matrix.symbol); ++i)
+    matrix.symbol = name + "." + std::to_string(i);
+  names[matrix.symbol]++;
+  int64_t rows = type.getShape()[0], cols = type.getShape()[1];
+  auto op = plan::WeightsOp::create(declare, loc, matrix.symbol, "weights",
+                                    planLayers(family.getLayersAttr()), rows, cols, *storage,
+                                    plan::RowsAttr::get(module.getContext()), /*interleave=*/0,
+                                    align64(rows * cols * 4), {sourceOf(family, rows)});
+  if (failed(markSplit(op, weight)))
+    return failure();
+  packed[key] = matrix;
+  return matrix;
+}
+
 Converter::PackedWeight Converter::packConstants(StringRef name, ArrayRef<float> values) {
   MLIRContext *context = module.getContext();
   std::string key = "=" + name.str();
