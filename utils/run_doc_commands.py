@@ -12,6 +12,7 @@ tree, and build/models/SmolLM2-135M-Instruct.Q4_1.gguf has the headers of the pu
 usage: run_doc_commands.py [--bin FOLDER] [--keep FOLDER] [-v] PAGE...
 """
 import argparse
+import concurrent.futures
 import os
 import re
 import shutil
@@ -105,18 +106,23 @@ def main():
     os.environ["SOURCE"] = SOURCE
     if arguments.bin:
         os.environ["PATH"] = os.path.abspath(arguments.bin) + os.pathsep + os.environ["PATH"]
-    failed = False
-    for page in arguments.pages:
-        page = os.path.abspath(page)
+
+    def run(page):
         folder = arguments.keep or tempfile.mkdtemp(prefix="llmc-docs-")
         os.makedirs(folder, exist_ok=True)
         try:
-            count, complaint = run_page(page, folder, arguments.verbose)
+            return run_page(page, folder, arguments.verbose)
         finally:
             if not arguments.keep:
                 shutil.rmtree(folder, ignore_errors=True)
-        failed |= complaint is not None
-        print(complaint if complaint else f"{os.path.relpath(page, SOURCE)}: {count} blocks ran")
+
+    failed = False
+    one_by_one = arguments.keep or arguments.verbose
+    with concurrent.futures.ThreadPoolExecutor(1 if one_by_one else os.cpu_count()) as pool:
+        pages = [os.path.abspath(page) for page in arguments.pages]
+        for page, (count, complaint) in zip(pages, pool.map(run, pages)):
+            failed |= complaint is not None
+            print(complaint or f"{os.path.relpath(page)}: {count} blocks ran", flush=True)
     sys.exit(failed)
 
 
