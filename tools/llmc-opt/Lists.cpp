@@ -3,6 +3,7 @@
 
 #include "llmc/Dialect/LLM/Transforms/Passes.h"
 #include "llmc/Kernels/KernelConfig.h"
+#include "llmc/Kernels/NVPTX/RowKernels.h"
 #include "llmc/Pipelines/Phases.h"
 
 #include "mlir/Pass/PassRegistry.h"
@@ -24,10 +25,13 @@ struct List {
 
 static List generators() {
   List list{"generators", {}};
-  for (const llmc::kernels::KernelGenerator &generator : llmc::kernels::cpuGenerators())
+  auto add = [&](const auto &generator) {
     list.rows.push_back({{"name", generator.name.str()},
                          {"kind", generator.kind.str()},
                          {"serves", generator.serves.str()}});
+  };
+  llvm::for_each(llmc::kernels::cpuGenerators(), add);
+  llvm::for_each(llmc::kernels::nvptx::deviceGenerators(), add);
   return list;
 }
 

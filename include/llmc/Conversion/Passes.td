@@ -20,7 +20,7 @@ def ConvertLLMToLinalgPass : Pass<"convert-llm-to-linalg", "::mlir::ModuleOp"> {
 }
 
 def ConvertLLMToPlanPass : Pass<"convert-llm-to-plan", "::mlir::ModuleOp"> {
-  let summary = "From the model to arenas, slices and launches for a CPU";
+  let summary = "From the model to arenas, slices and launches";
   let description = [{
     Before: an llm module with one function marked `llm.entry`, fused or not. After: one
     `plan.program` in its place; every value is a slice (computing in place where the value
@@ -28,6 +28,11 @@ def ConvertLLMToPlanPass : Pass<"convert-llm-to-plan", "::mlir::ModuleOp"> {
     its scratch known, every weight a packed family with its layout, every repeat a
     `plan.repeat`. Slices have no lifetimes and offsets yet (`plan-assign-liveness`,
     `plan-pack-arenas`). Numbers: unchanged.
+
+    `target` decides which kernels there are. In a module with a `shard.grid` of one axis
+    the types are those of one rank's part: `shard.all_reduce` becomes a collective in
+    place, and a weight family with `shard.grid` and `shard.split_axes` is divided along that
+    dimension. Rows that the entry takes as arguments lie in an arena of communication.
 
     An operation that no kernel computes ends the pass with an error at it.
     A remark `launch` (passed) names each launch's generator and why it was chosen; where no

@@ -15,6 +15,14 @@ using namespace mlir;
 
 namespace llmc::kernels::nvptx {
 
+llvm::ArrayRef<DeviceGenerator> deviceGenerators() {
+  static constexpr DeviceGenerator table[] = {
+      {rowGenerator, "tuned",
+       "any DAG of llm.rms_norm, llm.layer_norm, llm.residual_add, llm.scale and relu along rows, "
+       "one block a row"}};
+  return table;
+}
+
 //===----------------------------------------------------------------------===//
 // Launches
 //===----------------------------------------------------------------------===//

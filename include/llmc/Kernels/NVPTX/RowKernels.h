@@ -23,6 +23,12 @@ namespace llmc::kernels::nvptx {
 /// Name in the registry.
 inline constexpr llvm::StringLiteral rowGenerator = "nvptx.rows";
 
+/// One row of the registry of kernels that NVIDIA GPUs have; see KernelGenerator.
+struct DeviceGenerator {
+  llvm::StringLiteral name, kind, serves;
+};
+llvm::ArrayRef<DeviceGenerator> deviceGenerators();
+
 /// How a row kernel is started.
 struct RowLaunch {
   int64_t threads, sharedBytes;
