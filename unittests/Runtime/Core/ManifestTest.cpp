@@ -145,6 +145,12 @@ const Mutation mutations[] = {
      "slice 'x'"},
     {"readFirst", [](json &m) { body(m, 1)["launch"]["operands"][2]["access"] = "read"; },
      "before anything wrote it"},
+    {"receivedLate",
+     [](json &m) {
+       m["arenas"][2]["kind"] = "communication";
+       body(m, 1)["launch"]["operands"][2]["access"] = "read";
+     },
+     "before anything wrote it"},
     {"weightArena", [](json &m) { m["weights"][0]["arena"] = "state"; }, "weights[0].arena"},
     {"weightEnd", [](json &m) { m["weights"][1]["base"] = 576; }, "reach past the 704"},
     {"weightOverflow", [](json &m) { m["weights"][1]["stride"] = int64_t(1) << 52; }, "reach past"},
@@ -231,6 +237,14 @@ TEST_P(Refused, NamesTheField) {
 
 INSTANTIATE_TEST_SUITE_P(Manifest, Refused, testing::ValuesIn(mutations),
                          [](const auto &info) { return std::string(info.param.label); });
+
+TEST(Manifest, TakesRowsThatOthersSent) {
+  json manifest = standalone();
+  manifest["arenas"][2]["kind"] = "communication";
+  body(manifest, 1)["launch"]["operands"][2]["access"] = "read";
+  manifest["slices"][1]["live"] = {0, 7};
+  EXPECT_NO_THROW(parseManifest(manifest.dump()));
+}
 
 TEST(Manifest, RefusesTextThatReadersMerge) {
   EXPECT_THAT(refusal(R"({"format": "a", "format": "b"})"), testing::HasSubstr("stands twice"));
