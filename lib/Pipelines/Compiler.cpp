@@ -225,6 +225,8 @@ int compileModel(const CompileOptions &options, llvm::raw_ostream &out) {
   MLIRContext context(registry, MLIRContext::Threading::DISABLED);
   llvm::StdThreadPool pool(llvm::hardware_concurrency(options.threads));
   context.setThreadPool(pool);
+  // A message names the op and its place; the IR itself is in --dump-phases.
+  context.printOpOnDiagnostic(false);
   bool failedWithError = false;
   context.getDiagEngine().registerHandler([&](Diagnostic &diagnostic) {
     failedWithError |= diagnostic.getSeverity() == DiagnosticSeverity::Error;

@@ -14,6 +14,7 @@
 #include "mlir/IR/DialectRegistry.h"
 #include "mlir/Tools/mlir-opt/MlirOptMain.h"
 #include "llvm/ADT/StringRef.h"
+#include "llvm/Support/FileSystem.h"
 
 #ifdef LLMC_INCLUDE_TESTS
 namespace llmc::test {
@@ -21,11 +22,21 @@ void registerTestPasses();
 }
 #endif
 
+/// A model rather than IR: only the compiler can read it.
+static bool isModel(llvm::StringRef arg) {
+  return !arg.starts_with("-") &&
+         (arg.ends_with(".gguf") || arg.ends_with(".jsonc") || arg.ends_with("config.json") ||
+          llvm::sys::fs::is_directory(arg));
+}
+
 static bool wantsCompiler(int argc, char **argv) {
   if (argc == 1)
     return true;
   for (int i = 1; i < argc; ++i) {
     llvm::StringRef arg(argv[i]);
+    // The first argument, so that a folder given to another flag is none.
+    if (i == 1 && isModel(arg))
+      return true;
     arg.consume_front("-");
     arg.consume_front("-");
     auto [name, value] = arg.split('=');

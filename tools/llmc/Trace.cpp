@@ -79,7 +79,7 @@ void addTraceCommand(CLI::App &app, int &exitCode) {
   command
       ->add_option("--device", request.device,
                    "cpu: execute an artifact; evaluator: run a model in f64")
-      ->check(CLI::IsMember({"cpu", "evaluator", "ptx"}))
+      ->check(CLI::IsMember({"cpu", "evaluator"}))
       ->capture_default_str();
   command->add_option("--only", arguments->only, "logits: leave the inner tensors out")
       ->check(CLI::IsMember({"logits"}));

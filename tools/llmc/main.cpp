@@ -20,8 +20,8 @@ static constexpr void (*commands[])(CLI::App &, int &) = {
 enum ExitCode { exitInput = 1, exitUsage = 2, exitInternal = 3 };
 
 int main(int argc, char **argv) {
-  // A reader that goes away ends us with an error that is reported.
-  std::signal(SIGPIPE, SIG_IGN);
+  // A reader that goes away ends us quietly, as it does any program in a pipe.
+  std::signal(SIGPIPE, SIG_DFL);
 #ifdef LLMC_HAVE_EVALUATOR_TRACE
   registerEvaluatorTrace();
 #endif
