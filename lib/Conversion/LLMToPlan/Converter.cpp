@@ -334,6 +334,7 @@ LogicalResult Converter::run() {
       target->triple.empty() ? llvm::sys::getDefaultTargetTriple() : std::string(target->triple));
   program = plan::ProgramOp::create(b, module.getLoc(), producer, model, device, limits, ranks);
   declare.setInsertionPointToEnd(&program.getBody().front());
+  names[main.getName()]++;
   declareArenas();
   OpBuilder entryBuilder = OpBuilder::atBlockEnd(&program.getBody().front());
   entry = plan::EntryOp::create(entryBuilder, main.getLoc(), main.getName());
@@ -348,6 +349,12 @@ LogicalResult Converter::run() {
     auto buffer = bufferOf(logits, main);
     if (failed(buffer))
       return failure();
+    if (!buffer->isWholeSlice()) {
+      RowBuffer own = newBuffer("output", buffer->width, buffer->rows);
+      if (failed(copyRows(*buffer, own, main.getLoc())))
+        return failure();
+      buffer = own;
+    }
     std::string name = results.size() == 1 ? "logits" : "output." + std::to_string(i);
     plan::OutputOp::create(step, main.getLoc(), name, buffer->slice, buffer->rows,
                            buffer->width, Float32Type::get(context));
