@@ -1,6 +1,8 @@
 //===- Converter.cpp - functions, repeats and buffers ---------------------===//
 #include "Converter.h"
 
+#include "CheckProgram.h"
+
 #include "mlir/IR/Remarks.h"
 #include "llvm/TargetParser/Host.h"
 
@@ -300,6 +302,8 @@ LogicalResult Converter::run() {
   auto facts = module->getAttrOfType<DictionaryAttr>("llm.model");
   if (!facts)
     return module.emitError("has no llm.model facts");
+  if (failed(checkProgram(main)))
+    return failure();
   auto number = [&](StringRef name) -> int64_t {
     auto attr = facts.getAs<IntegerAttr>(name);
     return attr ? attr.getInt() : 0;

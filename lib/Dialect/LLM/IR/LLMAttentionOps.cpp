@@ -1,6 +1,7 @@
 //===- LLMAttentionOps.cpp - heads, rotary, state, attention --------------===//
 #include "VerifyUtils.h"
 #include "mlir/IR/Builders.h"
+#include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
 using namespace llmc::llm;
@@ -17,7 +18,10 @@ static LogicalResult verifyHeadView(Operation *op, NamedShape rows, NamedShape h
   for (unsigned i : {1, 2})
     if (ShapedType::isDynamic(heads.shape[i]))
       return op->emitOpError() << heads.name << " dimension " << i << " must be static";
-  int64_t width = heads.shape[1] * heads.shape[2];
+  int64_t width = 0;
+  if (llvm::MulOverflow(heads.shape[1], heads.shape[2], width))
+    return op->emitOpError() << heads.name << " has " << heads.shape[1] << " heads of width "
+                             << heads.shape[2] << ", more than a number of 64 bits holds";
   if (rows.shape[1] == width)
     return success();
   return op->emitOpError() << rows.name << " dimension 1 ("

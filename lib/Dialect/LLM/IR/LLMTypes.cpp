@@ -28,14 +28,34 @@ static LogicalResult verifyShape(function_ref<InFlightDiagnostic()> emitError, S
   return success();
 }
 
+/// Whether the product of positive dimensions is above `limit`.
+static bool exceeds(ArrayRef<int64_t> shape, int64_t limit) {
+  int64_t product = 1;
+  for (int64_t dim : shape) {
+    if (dim > limit / product)
+      return true;
+    product *= dim;
+  }
+  return false;
+}
+
 //===----------------------------------------------------------------------===//
 // Weights
 //===----------------------------------------------------------------------===//
+
+/// Elements of the largest weight, so that sizes in bytes, over all layers and ranks, are
+/// numbers of 64 bits.
+static constexpr int64_t maxWeightElements = int64_t(1) << 42;
+/// Elements that a token may add to the state of a layer.
+static constexpr int64_t maxCacheElements = int64_t(1) << 24;
 
 LogicalResult WeightType::verify(function_ref<InFlightDiagnostic()> emitError,
                                  ArrayRef<int64_t> shape, Attribute storage) {
   if (failed(verifyShape(emitError, "weight", shape)))
     return failure();
+  if (exceeds(shape, maxWeightElements))
+    return emitError() << "weight [" << shape << "] has more than " << maxWeightElements
+                       << " elements";
   if (isa<DenseAttr>(storage))
     return success();
   auto blocks = dyn_cast<BlocksAttr>(storage);
@@ -82,5 +102,10 @@ LogicalResult CacheType::verify(function_ref<InFlightDiagnostic()> emitError, Ca
   if (perToken && shape.size() != 3)
     return emitError() << stringifyCacheKind(kind) << " cache shape must be [kv heads, key width, "
                        << "value width] but has " << shape.size() << " dimensions";
-  return verifyShape(emitError, "cache", shape);
+  if (failed(verifyShape(emitError, "cache", shape)))
+    return failure();
+  if (exceeds(shape, maxCacheElements))
+    return emitError() << "cache [" << shape << "] has more than " << maxCacheElements
+                       << " elements";
+  return success();
 }

@@ -1,4 +1,5 @@
 //===- VerifyModel.cpp - is the module one whole model --------------------===//
+#include "VerifyRows.h"
 #include "llmc/Dialect/LLM/Transforms/Passes.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
 #include "llvm/ADT/MapVector.h"
@@ -12,6 +13,9 @@ namespace llmc::llm {
 
 using namespace mlir;
 using namespace llmc::llm;
+
+/// More are a mistake in a number: tables with a row for each layer would fill the memory.
+static constexpr int64_t maxLayers = 1 << 16;
 
 namespace {
 /// The layers that each function runs for.
@@ -30,7 +34,7 @@ struct VerifyModelPass : llmc::llm::impl::VerifyModelPassBase<VerifyModelPass> {
   void runOnOperation() override {
     FunctionOpInterface entry = findEntry();
     if (!entry || failed(verifyLayers(entry)) || failed(verifyFamilies()) ||
-        failed(verifyStates()) || failed(verifyWidths()))
+        failed(verifyStates()) || failed(verifyWidths()) || failed(verifyRows(entry)))
       signalPassFailure();
     markAllAnalysesPreserved();
   }
@@ -62,8 +66,15 @@ FunctionOpInterface VerifyModelPass::findEntry() {
     }
     entry = function;
   }
-  if (!entry)
+  if (!entry) {
     getOperation().emitError("has no function marked llm.entry");
+    return {};
+  }
+  if (!entry.getFunctionBody().hasOneBlock()) {
+    entry.emitError("is the entry and needs a body of one block but has ")
+        << entry.getFunctionBody().getBlocks().size();
+    return {};
+  }
   return entry;
 }
 
@@ -77,6 +88,8 @@ LogicalResult VerifyModelPass::verifyLayers(FunctionOpInterface entry) {
       return repeat.emitOpError() << "runs layers from " << from << " but layer " << next
                                   << " is the next one";
     int64_t period = repeat.getCallees().size();
+    if (count > (maxLayers - next) / period)
+      return repeat.emitOpError() << "runs more than " << maxLayers << " layers";
     for (auto [j, callee] :
          llvm::enumerate(repeat.getCallees().getAsValueRange<FlatSymbolRefAttr>()))
       for (int64_t r = 0; r < count; ++r)
@@ -143,7 +156,12 @@ template <typename MemberOp, typename FamilyOp> LogicalResult VerifyModelPass::v
     if (!use.used)
       return family.emitOpError("is used by no op");
     std::optional<LayersAttr> layers = layersOfFamily(family);
-    if (!layers || use.opaque)
+    if (!layers)
+      continue;
+    if (layers->getBounds().back() > maxLayers)
+      return family.emitOpError() << "has a member for layer " << layers->getBounds().back() - 1
+                                  << "; no model has more than " << maxLayers << " layers";
+    if (use.opaque)
       continue;
     for (int64_t layer : layers->expand())
       if (!use.layers.contains(layer))
@@ -252,18 +270,41 @@ static bool hasStaticWidth(Type type) {
          llvm::none_of(tensor.getShape().drop_front(), ShapedType::isDynamic);
 }
 
+/// Elements of the widest row, so that sizes in bytes of a whole step are numbers of 64 bits.
+static constexpr int64_t maxRowElements = int64_t(1) << 32;
+
+/// For types with a static width.
+static bool hasBoundedWidth(Type type) {
+  auto tensor = dyn_cast<RankedTensorType>(type);
+  int64_t elements = 1;
+  if (tensor && tensor.getRank() > 0)
+    for (int64_t dim : tensor.getShape().drop_front()) {
+      if (dim != 0 && elements > maxRowElements / dim)
+        return false;
+      elements *= dim;
+    }
+  return true;
+}
+
 LogicalResult VerifyModelPass::verifyWidths() {
   WalkResult result = getOperation().walk([&](Operation *op) -> WalkResult {
     for (Type type : op->getResultTypes())
       if (!hasStaticWidth(type))
         return op->emitOpError() << "result " << type
                                  << " has a dynamic dimension besides the rows";
+      else if (!hasBoundedWidth(type))
+        return op->emitOpError() << "result " << type << " has rows of more than "
+                                 << maxRowElements << " elements";
     for (Region &region : op->getRegions())
       for (BlockArgument argument : region.getArguments())
         if (!hasStaticWidth(argument.getType()))
           return op->emitOpError()
                  << "argument " << argument.getArgNumber() << " of type " << argument.getType()
                  << " has a dynamic dimension besides the rows";
+        else if (!hasBoundedWidth(argument.getType()))
+          return op->emitOpError()
+                 << "argument " << argument.getArgNumber() << " of type " << argument.getType()
+                 << " has rows of more than " << maxRowElements << " elements";
     return WalkResult::advance();
   });
   return failure(result.wasInterrupted());

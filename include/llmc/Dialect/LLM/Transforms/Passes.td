@@ -13,14 +13,16 @@ def VerifyModelPass : Pass<"llm-verify-model", "::mlir::ModuleOp"> {
   let description = [{
     What op verifiers cannot see from one op:
 
-    - exactly one function is marked `llm.entry`;
+    - exactly one function is marked `llm.entry`, and its body is one block;
     - its `llm.repeat` ops cover layers 0, 1, … in order, each once, up to the `layers`
-      of `llm.model`;
+      of `llm.model`; there are at most 65536 layers;
     - every weight and state family is used, for each of its layers, and no layer asks
       for a member that its family lacks;
     - state that is read is appended to in the same step, and no cache value is used
       after it was appended to (so the append can be in place);
-    - every tensor has static dimensions but the first.
+    - every tensor has static dimensions but the first;
+    - no op combines rows of tokens with rows that `llm.select_rows` chose, or looks up
+      positions of the latter.
 
     Changes nothing; fails with a diagnostic at the op.
   }];

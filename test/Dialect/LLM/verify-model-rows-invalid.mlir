@@ -1,0 +1,89 @@
+// RUN: llmc-opt %s --llm-verify-model -split-input-file -verify-diagnostics
+
+// What rows a value has, the entry's form, and how many layers there may be.
+
+func.func @step(%x: tensor<?x16xf32>, %b: !llm.batch) -> tensor<?x16xf32> attributes {llm.entry} {
+  %y = llm.select_rows %x, %b : tensor<?x16xf32>
+  // expected-error @+1 {{combines only the rows that select_rows chose with a row for each token}}
+  %z = llm.residual_add %y, %x : tensor<?x16xf32>
+  return %z : tensor<?x16xf32>
+}
+
+// -----
+
+func.func @step(%x: tensor<?x16xf32>, %b: !llm.batch) -> tensor<?x16xf32> attributes {llm.entry} {
+  %y = llm.select_rows %x, %b : tensor<?x16xf32>
+  // expected-error @+1 {{needs a row for each token and has only the rows that select_rows chose}}
+  %z = llm.select_rows %y, %b : tensor<?x16xf32>
+  return %z : tensor<?x16xf32>
+}
+
+// -----
+
+func.func @step(%x: tensor<?x16xf32>, %b: !llm.batch) -> tensor<?x16xf32> attributes {llm.entry} {
+  %y = llm.fusion "mine" (%x, %b) : (tensor<?x16xf32>, !llm.batch) -> (tensor<?x16xf32>) {
+  ^bb0(%a: tensor<?x16xf32>, %c: !llm.batch):
+    %s = llm.select_rows %a, %c : tensor<?x16xf32>
+    llm.yield %s : tensor<?x16xf32>
+  }
+  // expected-error @+1 {{combines}}
+  %z = llm.residual_add %x, %y : tensor<?x16xf32>
+  return %z : tensor<?x16xf32>
+}
+
+// -----
+
+func.func private @f(%i: index, %x: tensor<?x16xf32>, %b: !llm.batch) -> tensor<?x16xf32> {
+  %y = llm.select_rows %x, %b : tensor<?x16xf32>
+  // expected-error @+1 {{gives only the rows that select_rows chose to the next layer}}
+  return %y : tensor<?x16xf32>
+}
+func.func @step(%x: tensor<?x16xf32>, %b: !llm.batch) -> tensor<?x16xf32> attributes {llm.entry} {
+  %y = llm.repeat [@f] from 0 count 2 (%x) with (%b) : (tensor<?x16xf32>) with (!llm.batch)
+  return %y : tensor<?x16xf32>
+}
+
+// -----
+
+func.func private @f(index, tensor<?x16xf32>) -> tensor<?x16xf32>
+func.func @step(%x: tensor<?x16xf32>, %b: !llm.batch) -> tensor<?x16xf32> attributes {llm.entry} {
+  %y = llm.select_rows %x, %b : tensor<?x16xf32>
+  // expected-error @+1 {{carries only the rows that select_rows chose; layers run on all tokens}}
+  %z = llm.repeat [@f] from 0 count 2 (%y) : (tensor<?x16xf32>)
+  return %z : tensor<?x16xf32>
+}
+
+// -----
+
+// expected-error @+1 {{is the entry and needs a body of one block but has 0}}
+func.func private @step(tensor<?x16xf32>) -> tensor<?x16xf32> attributes {llm.entry}
+
+// -----
+
+func.func private @f(index, tensor<?x16xf32>) -> tensor<?x16xf32>
+func.func @step(%x: tensor<?x16xf32>) -> tensor<?x16xf32> attributes {llm.entry} {
+  // expected-error @+1 {{runs more than 65536 layers}}
+  %y = llm.repeat [@f, @f] from 0 count 9223372036854775807 (%x) : (tensor<?x16xf32>)
+  return %y : tensor<?x16xf32>
+}
+
+// -----
+
+// expected-error @+1 {{has a member for layer 4611686018427387903; no model has more than 65536 layers}}
+llm.weight_family @n "l.{i}.n" layers [0, 4611686018427387904] : !llm.weight<[16], #llm.dense<f32>>
+func.func private @f(%i: index, %x: tensor<?x16xf32>) -> tensor<?x16xf32> {
+  %n = llm.param @n[%i] : !llm.weight<[16], #llm.dense<f32>>
+  %y = llm.rms_norm %x, %n eps 1.0e-5 : tensor<?x16xf32>, !llm.weight<[16], #llm.dense<f32>>
+  return %y : tensor<?x16xf32>
+}
+func.func @step(%x: tensor<?x16xf32>) -> tensor<?x16xf32> attributes {llm.entry} {
+  %y = llm.repeat [@f] from 0 count 2 (%x) : (tensor<?x16xf32>)
+  return %y : tensor<?x16xf32>
+}
+
+// -----
+
+// expected-error @+1 {{argument 0 of type 'tensor<?x8589934592x2xf32>' has rows of more than 4294967296 elements}}
+func.func @step(%x: tensor<?x8589934592x2xf32>) attributes {llm.entry} {
+  return
+}
