@@ -18,6 +18,7 @@ namespace llmc::kernels {
 
 #define GEN_PASS_DEF_GENERATEKERNELSPASS
 #define GEN_PASS_DEF_LOWERKERNELSPASS
+#define GEN_PASS_DEF_VERIFYKERNELSPASS
 #include "llmc/Kernels/Passes.h.inc"
 
 ModuleOp findKernelsModule(ModuleOp module) {
@@ -81,6 +82,14 @@ struct LowerKernels : impl::LowerKernelsPassBase<LowerKernels> {
   void runOnOperation() override {
     ModuleOp kernels = findKernelsModule(getOperation());
     if (kernels && failed(lowerKernels(kernels)))
+      signalPassFailure();
+  }
+};
+
+struct VerifyKernels : impl::VerifyKernelsPassBase<VerifyKernels> {
+  void runOnOperation() override {
+    ModuleOp kernels = findKernelsModule(getOperation());
+    if (kernels && failed(verifyKernels(kernels)))
       signalPassFailure();
   }
 };

@@ -32,6 +32,16 @@ def LowerKernelsPass : Pass<"llmc-lower-kernels", "::mlir::ModuleOp"> {
       "::mlir::ub::UBDialect"];
 }
 
+def VerifyKernelsPass : Pass<"llmc-verify-kernels", "::mlir::ModuleOp"> {
+  let summary = "Checks that kernels are lowered and need no library";
+  let description = [{
+    Before and after: the nested module `@kernels`, as `llmc-lower-kernels` leaves it, which
+    ends with this check. An operation of another dialect (`linalg` that no loop was made of),
+    a call without a body and an intrinsic that becomes a library call are errors that name
+    the operation and its kernel. Nothing changes.
+  }];
+}
+
 def GenerateDeviceKernelsPass : Pass<"llmc-generate-device-kernels", "::mlir::ModuleOp"> {
   let summary = "Adds the code of every device kernel of the plan";
   let description = [{

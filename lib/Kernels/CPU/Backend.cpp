@@ -20,7 +20,6 @@
 #include "mlir/Target/LLVMIR/Dialect/LLVMIR/LLVMToLLVMIRTranslation.h"
 #include "mlir/Transforms/GreedyPatternRewriteDriver.h"
 #include "mlir/Transforms/Passes.h"
-#include "llvm/ADT/StringSet.h"
 #include "llvm/TargetParser/Host.h"
 
 using namespace mlir;
@@ -106,39 +105,6 @@ struct ControlFlowToLLVM : PassWrapper<ControlFlowToLLVM, OperationPass<LLVM::LL
   }
 };
 
-/// What code generation turns into a call of libm or libc.
-bool becomesLibraryCall(Operation *op) {
-  static const ::llvm::StringSet<llvm::MallocAllocator> names = {
-      "llvm.intr.exp",  "llvm.intr.exp2",  "llvm.intr.exp10",  "llvm.intr.log",
-      "llvm.intr.log2", "llvm.intr.log10", "llvm.intr.sin",    "llvm.intr.cos",
-      "llvm.intr.tan",  "llvm.intr.asin",  "llvm.intr.acos",   "llvm.intr.atan",
-      "llvm.intr.atan2", "llvm.intr.sinh", "llvm.intr.cosh",   "llvm.intr.tanh",
-      "llvm.intr.pow",  "llvm.intr.powi",  "llvm.intr.memcpy", "llvm.intr.memmove",
-      "llvm.intr.memset", "llvm.intr.ldexp", "llvm.intr.frexp", "llvm.intr.round",
-      "llvm.intr.sincos", "llvm.frem"};
-  return names.contains(op->getName().getStringRef());
-}
-
-LogicalResult verifyLowered(ModuleOp module) {
-  SymbolTable symbols(module);
-  WalkResult result = module.walk([&](Operation *op) -> WalkResult {
-    if (op == module.getOperation())
-      return WalkResult::advance();
-    if (!isa_and_nonnull<LLVM::LLVMDialect>(op->getDialect()))
-      return op->emitError("is left in a CPU kernel after lowering to the LLVM dialect");
-    if (becomesLibraryCall(op))
-      return op->emitError("would become a library call, which a kernel must not make");
-    if (auto call = dyn_cast<LLVM::CallOp>(op)) {
-      auto callee = call.getCallee();
-      auto target = callee ? symbols.lookup<LLVM::LLVMFuncOp>(*callee) : LLVM::LLVMFuncOp();
-      if (!target || target.isExternal())
-        return op->emitError("calls a function without a body");
-    }
-    return WalkResult::advance();
-  });
-  return failure(result.wasInterrupted());
-}
-
 } // namespace
 
 LogicalResult lowerKernels(ModuleOp module) {
@@ -156,7 +122,7 @@ LogicalResult lowerKernels(ModuleOp module) {
   func.addPass(createCSEPass());
   if (failed(pm.run(module)))
     return failure();
-  return verifyLowered(module);
+  return verifyKernels(module);
 }
 
 } // namespace llmc::kernels

@@ -59,6 +59,10 @@ void registerKernelDialects(mlir::DialectRegistry &registry);
 /// intrinsic that code generation turns into a library call is left.
 mlir::LogicalResult lowerKernels(mlir::ModuleOp module);
 
+/// Whether kernels hold nothing but the llvm dialect, and no operation that needs a
+/// library. Every other operation gets an error that names it and its kernel.
+mlir::LogicalResult verifyKernels(mlir::ModuleOp module);
+
 /// One relocatable object file.
 using ObjectCode = llvm::SmallVector<char, 0>;
 
