@@ -119,11 +119,11 @@ public:
     body = function.addEntryBlock();
     b.setInsertionPointToEnd(body);
     for (Operation *op : unit.ops) {
-      for (Value operand : op->getOperands())
-        argument(operand, isa<SelectRowsOp>(op) && !isa<BatchType>(operand.getType()));
-      if (isa<SelectRowsOp>(op)) {
-        known.map(op->getResult(0), argument(op->getOperand(0), /*chosen=*/true));
+      if (auto select = dyn_cast<SelectRowsOp>(op)) {
+        known.map(select.getResult(), argument(select.getInput(), /*chosen=*/true));
       } else {
+        for (Value operand : op->getOperands())
+          argument(operand, /*chosen=*/false);
         Operation *copy = b.clone(*op, known);
         for (OpResult result : copy->getResults())
           result.setType(rowType(result.getType()));
