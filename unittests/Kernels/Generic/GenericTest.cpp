@@ -143,6 +143,31 @@ TEST_F(GenericKernel, LayerNorm) {
   });
 }
 
+/// Sums that run side by side keep the order of each.
+TEST_F(GenericKernel, LinearOfManyFeatures) {
+  constexpr int64_t k = 19, n = 24;
+  Buffer<float> x = random(tokens * k), w = random(n * k), y(tokens * n);
+  GenericSpec spec;
+  spec.name = "linear";
+  spec.function = R"(
+    func.func @row(%x: tensor<1x19xf32>, %w: !llm.weight<[24, 19], #llm.dense<f32>>) -> tensor<1x24xf32> {
+      %0 = llm.linear %x, %w : tensor<1x19xf32>, !llm.weight<[24, 19], #llm.dense<f32>> -> tensor<1x24xf32>
+      return %0 : tensor<1x24xf32>
+    })";
+  spec.inputs = {rows(0, k), rows(1, 0)};
+  spec.outputs = {rows(2, n)};
+  run(spec, {x.data(), w.data(), y.data()}, tokens, [&] {
+    for (int64_t t = 0; t < tokens; ++t)
+      for (int64_t f = 0; f < n; ++f) {
+        float sum = 0;
+        for (int64_t i = 0; i < k; ++i)
+          sum = std::fma(x[t * k + i], w[f * k + i], sum);
+        ASSERT_EQ(y[t * n + f], sum) << t << ' ' << f;
+      }
+    EXPECT_TRUE(y.intact());
+  });
+}
+
 /// Parts of wider rows in, a whole slice out; the products exact.
 TEST_F(GenericKernel, LinearOfAPart) {
   constexpr int64_t k = 37, n = 5, stride = 64, offset = 16;

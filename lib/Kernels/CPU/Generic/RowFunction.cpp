@@ -17,6 +17,7 @@
 #include "mlir/Dialect/Linalg/Transforms/Transforms.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/MemRef/Transforms/Passes.h"
+#include "mlir/Dialect/SCF/Utils/Utils.h"
 #include "mlir/IR/Diagnostics.h"
 #include "mlir/Parser/Parser.h"
 #include "mlir/Pass/PassManager.h"
@@ -29,6 +30,8 @@ namespace llmc::kernels {
 namespace {
 
 constexpr int64_t alignment = 64;
+/// Sums that run side by side: one alone waits for each of its own additions.
+constexpr uint64_t sideBySide = 8;
 
 MemRefType memrefOf(RankedTensorType type) {
   return MemRefType::get(type.getShape(), type.getElementType());
@@ -104,13 +107,36 @@ LogicalResult bufferize(func::FuncOp function) {
   return bufferization::runOneShotBufferize(function, options, state);
 }
 
+/// Takes several results of a sum along at a time. The order within each stays.
+LogicalResult jamSums(linalg::LinalgOp op, const linalg::LinalgLoops &loops) {
+  unsigned parallel = op.getNumParallelLoops();
+  if (op.getNumReductionLoops() == 0 || parallel == 0 ||
+      !linalg::isParallelIterator(op.getIteratorTypesArray()[parallel - 1]))
+    return success();
+  auto loop = cast<scf::ForOp>(loops[parallel - 1]);
+  std::optional<llvm::APInt> trips = loop.getStaticTripCount();
+  if (!trips)
+    return success();
+  uint64_t factor = sideBySide;
+  while (trips->urem(factor) != 0)
+    factor /= 2;
+  return factor > 1 ? loopUnrollJamByFactor(loop, factor) : success();
+}
+
 LogicalResult makeLoops(func::FuncOp function) {
   IRRewriter rewriter(function.getContext());
   SmallVector<linalg::LinalgOp> ops;
   function.walk([&](linalg::LinalgOp op) { ops.push_back(op); });
   for (linalg::LinalgOp op : ops) {
+    // A result that was computed where it belongs.
+    if (auto copy = dyn_cast<linalg::CopyOp>(op.getOperation());
+        copy && copy.getInputs().front() == copy.getOutputs().front()) {
+      rewriter.eraseOp(op);
+      continue;
+    }
     rewriter.setInsertionPoint(op);
-    if (failed(linalg::linalgOpToLoops(rewriter, op)))
+    FailureOr<linalg::LinalgLoops> loops = linalg::linalgOpToLoops(rewriter, op);
+    if (failed(loops) || failed(jamSums(op, *loops)))
       return op->emitOpError("has no loops");
     rewriter.eraseOp(op);
   }
