@@ -78,8 +78,12 @@ LogicalResult Compilation::import() {
   model = importModelFrom(options.model, options.descriptions, context);
   if (!model.module)
     return failure();
-  if (model.resolved && options.weights == "packed" && options.emit.empty() &&
-      options.to == Phase::Package) {
+  bool packs = options.weights == "packed" && options.emit.empty() && options.to == Phase::Package;
+  if (packs && !model.resolved && options.checkpoint.empty())
+    return emitError(UnknownLoc::get(&context))
+           << options.model << ": has no weights to pack; compile with --weights=none, or name "
+           << "them with --checkpoint";
+  if (packs && model.resolved) {
     try {
       model.resolved->requireWeights();
     } catch (const std::exception &error) {
