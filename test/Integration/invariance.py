@@ -1,6 +1,6 @@
 """The logits of a prompt have the same bits however the steps are cut, shared and watched.
 
-usage: invariance.py FOLDER --work DIR
+usage: invariance.py FOLDER --work DIR [--compile-option OPTION]...
 """
 import argparse
 import shutil
@@ -16,13 +16,15 @@ def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("folder", type=Path)
     parser.add_argument("--work", type=Path, required=True)
+    parser.add_argument("--compile-option", action="append", default=[])
     arguments = parser.parse_args()
     work = arguments.work
     shutil.rmtree(work, ignore_errors=True)
     work.mkdir(parents=True)
 
     ids = list(tensors.read(arguments.folder / "golden.safetensors")["input_ids"][1])
-    artifact = tensors.compile_model(arguments.folder, work / "artifact")
+    artifact = tensors.compile_model(arguments.folder, work / "artifact",
+                                     *arguments.compile_option)
     prompt = tensors.write_prompt(work / "prompt", ids)
     other = tensors.write_prompt(work / "other", ids[::-1][: len(ids) // 2 + 1])
     ways = {
