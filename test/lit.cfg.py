@@ -29,3 +29,8 @@ shared = os.path.join(config.llmc_src_root, os.path.pardir, "shared")
 if os.path.exists(os.path.join(shared, "checks", "check.py")):
     config.available_features.add("shared")
     config.substitutions.append(("%shared", os.path.realpath(shared)))
+# The real model that scripts/test.sh and scripts/demo.sh fetch.
+smollm2 = os.path.join(config.llmc_src_root, "build", "models", "SmolLM2-135M-Instruct.Q4_1.gguf")
+if os.path.exists(smollm2):
+    config.available_features.add("smollm2")
+    config.substitutions.append(("%smollm2", smollm2))

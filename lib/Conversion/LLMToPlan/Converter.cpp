@@ -314,7 +314,7 @@ LogicalResult Converter::run() {
   };
 
   int64_t context_length = std::max<int64_t>(number("context_length"), 1);
-  if (options.maxContext > context_length)
+  if (number("context_length") > 0 && options.maxContext > context_length)
     return module.emitError("max-context is ")
            << options.maxContext << ", more than the " << context_length
            << " positions that the model was made for; give at most that many";
