@@ -43,7 +43,9 @@ struct RotaryPattern : OpConversionPattern<RotaryOp> {
     Value pair, partner, isFirst, turns;
   };
   static Pairing pairing(OpBuilder &b, Location loc, RopeAttr rope, Value d) {
-    auto c = [&](int64_t value) { return arith::ConstantIndexOp::create(b, loc, value).getResult(); };
+    auto c = [&](int64_t value) {
+      return arith::ConstantIndexOp::create(b, loc, value).getResult();
+    };
     auto below = [&](Value x, Value y) -> Value {
       return arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ult, x, y);
     };
@@ -83,19 +85,20 @@ struct RotaryPattern : OpConversionPattern<RotaryOp> {
     auto f32 = rewriter.getF32Type();
     int64_t pairs = rope.getWidth() / 2;
     auto tableType = RankedTensorType::get({type.getShape()[0], pairs}, f32);
-    Value frequencies = arith::ConstantOp::create(
-        rewriter, loc,
-        DenseElementsAttr::get(RankedTensorType::get({pairs}, f32),
-                               rope.getFrequencies().asArrayRef()));
+    Value frequencies =
+        arith::ConstantOp::create(rewriter, loc,
+                                  DenseElementsAttr::get(RankedTensorType::get({pairs}, f32),
+                                                         rope.getFrequencies().asArrayRef()));
     auto table = [&](auto function) {
-      return linalg.map(
-          x, tableType, {{in.getBatch(), linalg.leading(2)}, {frequencies, linalg.last(2)}},
-          [&](ScalarBuilder &s, ValueRange v) {
-            Value position = arith::SIToFPOp::create(s.b, s.loc, f32, v[0]);
-            Value turned = function(s, s.mul(position, v[1]));
-            return rope.getMagnitude() == 1 ? turned
-                                            : s.mul(turned, s.constant(rope.getMagnitude()));
-          });
+      return linalg.map(x, tableType,
+                        {{in.getBatch(), linalg.leading(2)}, {frequencies, linalg.last(2)}},
+                        [&](ScalarBuilder &s, ValueRange v) {
+                          Value position = arith::SIToFPOp::create(s.b, s.loc, f32, v[0]);
+                          Value turned = function(s, s.mul(position, v[1]));
+                          return rope.getMagnitude() == 1
+                                     ? turned
+                                     : s.mul(turned, s.constant(rope.getMagnitude()));
+                        });
     };
     Value cosines = table([](ScalarBuilder &s, Value angle) -> Value {
       return math::CosOp::create(s.b, s.loc, angle);

@@ -78,9 +78,8 @@ LogicalResult convertLLMToLinalg(Operation *root) {
   ConversionTarget target(*context);
   target.addIllegalDialect<LLMDialect>();
   target.markUnknownOpDynamicallyLegal([](Operation *) { return true; });
-  target.addDynamicallyLegalOp<func::FuncOp>([&](func::FuncOp function) {
-    return types.isSignatureLegal(function.getFunctionType());
-  });
+  target.addDynamicallyLegalOp<func::FuncOp>(
+      [&](func::FuncOp function) { return types.isSignatureLegal(function.getFunctionType()); });
   target.addDynamicallyLegalOp<func::ReturnOp, func::CallOp>(
       [&](Operation *op) { return types.isLegal(op); });
   RewritePatternSet patterns(context);

@@ -22,9 +22,7 @@ Value ScalarBuilder::mul(Value x, Value y) { return arith::MulFOp::create(b, loc
 Value ScalarBuilder::div(Value x, Value y) { return arith::DivFOp::create(b, loc, x, y); }
 Value ScalarBuilder::neg(Value x) { return arith::NegFOp::create(b, loc, x); }
 Value ScalarBuilder::sqrt(Value x) { return math::SqrtOp::create(b, loc, x); }
-Value ScalarBuilder::fma(Value x, Value y, Value z) {
-  return math::FmaOp::create(b, loc, x, y, z);
-}
+Value ScalarBuilder::fma(Value x, Value y, Value z) { return math::FmaOp::create(b, loc, x, y, z); }
 
 Value ScalarBuilder::widen(Value x) {
   auto type = dyn_cast<FloatType>(x.getType());
@@ -82,8 +80,8 @@ Value LinalgBuilder::empty(Value like, RankedTensorType type) {
   return tensor::EmptyOp::create(b, loc, type, sizes);
 }
 
-Value LinalgBuilder::generic(Value init, unsigned loops, ArrayRef<Operand> operands,
-                             bool readsInit, Body body) {
+Value LinalgBuilder::generic(Value init, unsigned loops, ArrayRef<Operand> operands, bool readsInit,
+                             Body body) {
   auto type = cast<RankedTensorType>(init.getType());
   unsigned rank = unsigned(type.getRank());
   SmallVector<Value> inputs;
@@ -96,16 +94,17 @@ Value LinalgBuilder::generic(Value init, unsigned loops, ArrayRef<Operand> opera
       AffineMap::get(loops, 0, all(loops).getResults().take_front(rank), b.getContext()));
   SmallVector<utils::IteratorType> iterators(loops, utils::IteratorType::reduction);
   std::fill_n(iterators.begin(), rank, utils::IteratorType::parallel);
-  auto op = linalg::GenericOp::create(
-      b, loc, TypeRange{type}, inputs, ValueRange{init}, maps, iterators,
-      [&](OpBuilder &inner, Location at, ValueRange values) {
-        ScalarBuilder scalars(inner, at);
-        SmallVector<Value> wide;
-        for (Value value : readsInit ? values : values.drop_back())
-          wide.push_back(scalars.widen(value));
-        Value result = scalars.narrow(body(scalars, wide), type.getElementType());
-        linalg::YieldOp::create(inner, at, result);
-      });
+  auto op =
+      linalg::GenericOp::create(b, loc, TypeRange{type}, inputs, ValueRange{init}, maps, iterators,
+                                [&](OpBuilder &inner, Location at, ValueRange values) {
+                                  ScalarBuilder scalars(inner, at);
+                                  SmallVector<Value> wide;
+                                  for (Value value : readsInit ? values : values.drop_back())
+                                    wide.push_back(scalars.widen(value));
+                                  Value result =
+                                      scalars.narrow(body(scalars, wide), type.getElementType());
+                                  linalg::YieldOp::create(inner, at, result);
+                                });
   return op.getResult(0);
 }
 

@@ -38,18 +38,18 @@ struct RMSNormPattern : OpConversionPattern<RMSNormOp> {
     Value squares =
         linalg.sum(x, statisticType(type), rank, {{x, linalg.all(rank)}},
                    [](ScalarBuilder &s, ValueRange v) { return s.fma(v[0], v[0], v[1]); });
-    Value root = rootOf(linalg, x, squares, type.getShape().back(),
-                        op.getEpsilon().convertToDouble());
+    Value root =
+        rootOf(linalg, x, squares, type.getShape().back(), op.getEpsilon().convertToDouble());
     double offset = op.getOffset().convertToDouble();
-    rewriter.replaceOp(
-        op, linalg.map(x, type,
-                       {{x, linalg.all(rank)},
-                        {root, linalg.leading(rank)},
-                        {in.getScale(), linalg.last(rank)}},
-                       [&](ScalarBuilder &s, ValueRange v) {
-                         Value scale = offset != 0 ? s.add(v[2], s.constant(offset)) : v[2];
-                         return s.mul(s.div(v[0], v[1]), scale);
-                       }));
+    rewriter.replaceOp(op, linalg.map(x, type,
+                                      {{x, linalg.all(rank)},
+                                       {root, linalg.leading(rank)},
+                                       {in.getScale(), linalg.last(rank)}},
+                                      [&](ScalarBuilder &s, ValueRange v) {
+                                        Value scale =
+                                            offset != 0 ? s.add(v[2], s.constant(offset)) : v[2];
+                                        return s.mul(s.div(v[0], v[1]), scale);
+                                      }));
     return success();
   }
 };
@@ -65,15 +65,15 @@ struct LayerNormPattern : OpConversionPattern<LayerNormOp> {
     int64_t width = type.getShape().back();
     Value total = linalg.sum(x, statistic, rank, {{x, linalg.all(rank)}},
                              [](ScalarBuilder &s, ValueRange v) { return s.add(v[1], v[0]); });
-    Value mean = linalg.map(x, statistic, {{total, linalg.all(rank - 1)}},
-                            [&](ScalarBuilder &s, ValueRange v) {
-                              return s.div(v[0], s.constant(double(width)));
-                            });
+    Value mean = linalg.map(
+        x, statistic, {{total, linalg.all(rank - 1)}},
+        [&](ScalarBuilder &s, ValueRange v) { return s.div(v[0], s.constant(double(width))); });
     LinalgBuilder::Operand row{x, linalg.all(rank)}, middle{mean, linalg.leading(rank)};
-    Value squares = linalg.sum(x, statistic, rank, {row, middle}, [](ScalarBuilder &s, ValueRange v) {
-      Value d = s.sub(v[0], v[1]);
-      return s.fma(d, d, v[2]);
-    });
+    Value squares =
+        linalg.sum(x, statistic, rank, {row, middle}, [](ScalarBuilder &s, ValueRange v) {
+          Value d = s.sub(v[0], v[1]);
+          return s.fma(d, d, v[2]);
+        });
     Value root = rootOf(linalg, x, squares, width, op.getEpsilon().convertToDouble());
     SmallVector<LinalgBuilder::Operand> operands{
         row, middle, {root, linalg.leading(rank)}, {in.getScale(), linalg.last(rank)}};
@@ -110,10 +110,9 @@ struct ElementwisePattern : OpConversionPattern<Op> {
     SmallVector<LinalgBuilder::Operand> operands;
     for (Value operand : in.getOperands())
       operands.push_back({operand, linalg.all(unsigned(type.getRank()))});
-    rewriter.replaceOp(op, linalg.map(operands.front().value, type, operands,
-                                      [&](ScalarBuilder &s, ValueRange v) {
-                                        return compute(op, s, v);
-                                      }));
+    rewriter.replaceOp(
+        op, linalg.map(operands.front().value, type, operands,
+                       [&](ScalarBuilder &s, ValueRange v) { return compute(op, s, v); }));
     return success();
   }
 };
@@ -122,8 +121,9 @@ struct ElementwisePattern : OpConversionPattern<Op> {
 Value product(LinalgBuilder &linalg, Value x, Value weight, Value bias, RankedTensorType type) {
   auto f32 = Float32Type::get(type.getContext());
   AffineMap all = linalg.all(3);
-  Value sums = linalg.sum(x, type.clone(f32), 3, {{x, all.dropResult(1)}, {weight, all.dropResult(0)}},
-                          [](ScalarBuilder &s, ValueRange v) { return s.fma(v[0], v[1], v[2]); });
+  Value sums =
+      linalg.sum(x, type.clone(f32), 3, {{x, all.dropResult(1)}, {weight, all.dropResult(0)}},
+                 [](ScalarBuilder &s, ValueRange v) { return s.fma(v[0], v[1], v[2]); });
   if (!bias && type.getElementType() == f32)
     return sums;
   SmallVector<LinalgBuilder::Operand> operands{{sums, linalg.all(2)}};
@@ -150,8 +150,8 @@ struct OutputHeadPattern : OpConversionPattern<OutputHeadOp> {
   LogicalResult matchAndRewrite(OutputHeadOp op, OpAdaptor in,
                                 ConversionPatternRewriter &rewriter) const override {
     LinalgBuilder linalg(rewriter, op.getLoc());
-    rewriter.replaceOp(op, product(linalg, in.getInput(), in.getWeight(), Value(),
-                                   tensorType(op.getResult())));
+    rewriter.replaceOp(
+        op, product(linalg, in.getInput(), in.getWeight(), Value(), tensorType(op.getResult())));
     return success();
   }
 };
@@ -161,8 +161,8 @@ struct OutputHeadPattern : OpConversionPattern<OutputHeadOp> {
 void populateRowPatterns(const TypeConverter &types, RewritePatternSet &patterns) {
   patterns.add<RMSNormPattern, LayerNormPattern, ElementwisePattern<ResidualAddOp>,
                ElementwisePattern<ScaleOp>, ElementwisePattern<ActivationOp>,
-               ElementwisePattern<GateOp>, LinearPattern, OutputHeadPattern>(
-      types, patterns.getContext());
+               ElementwisePattern<GateOp>, LinearPattern, OutputHeadPattern>(types,
+                                                                             patterns.getContext());
 }
 
 } // namespace llmc

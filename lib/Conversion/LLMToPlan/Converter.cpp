@@ -137,7 +137,7 @@ LogicalResult Converter::lowerUnit(const Unit &unit) {
     if (!canBeGeneric(unit))
       return refusal->op->emitError(refusal->reason);
     remark::missed(unit.op->getLoc(), remark::RemarkOpts::name("tuned-kernel").category("plan"))
-        << remark::reason("{0} {1}", refusal->op->getName().getStringRef(), refusal->reason);
+        << remark::reason("{0}: {1}", refusal->op->getName().getStringRef(), refusal->reason);
     return lowerGeneric(unit);
   }
   auto has = [&](auto... kinds) {

@@ -72,6 +72,13 @@ struct Unit {
   }
 };
 
+struct Refusal {
+  mlir::Operation *op;
+  std::string reason;
+};
+/// Why no tuned kernel computes the unit, as far as its operations tell.
+std::optional<Refusal> whyNotTuned(const Unit &unit);
+
 struct PlanOptions {
   std::string target;
   int64_t maxTokens, maxOutputs, maxSequences, maxContext, blockTokens, blocks;
@@ -122,12 +129,6 @@ private:
   // RowUnits.cpp
   mlir::LogicalResult lowerRows(const Unit &unit);
   // GenericUnits.cpp
-  struct Refusal {
-    mlir::Operation *op;
-    std::string reason;
-  };
-  /// Why no tuned kernel computes the unit, as far as its operations tell.
-  static std::optional<Refusal> whyNotTuned(const Unit &unit);
   bool canBeGeneric(const Unit &unit);
   mlir::LogicalResult lowerGeneric(const Unit &unit);
   // DeviceKernels.cpp

@@ -17,26 +17,12 @@ using namespace llm;
 
 static bool isProduct(Operation *op) { return isa<LinearOp, OutputHeadOp>(op); }
 
-std::optional<Converter::Refusal> Converter::whyNotTuned(const Unit &unit) {
+/// Of a unit with products.
+static std::optional<Refusal> whyNotLinear(const Unit &unit) {
   SmallVector<Operation *> products;
   for (Operation *op : unit.ops)
     if (isProduct(op))
       products.push_back(op);
-  bool special = llvm::any_of(unit.ops, [](Operation *op) {
-    return isa<RotaryOp, KVAppendOp, PagedAttentionOp, EmbeddingOp>(op);
-  });
-  if (products.empty() && !special) {
-    for (Operation *op : unit.ops)
-      if (!isa<RMSNormOp, LayerNormOp, ResidualAddOp, ScaleOp, ActivationOp, GateOp, SelectRowsOp>(
-              op))
-        return Refusal{op, unit.ops.size() > 1
-                               ? "no CPU kernel computes this operation as part of a row fusion"
-                               : "no CPU kernel computes this operation"};
-    return std::nullopt;
-  }
-  if (products.empty())
-    return std::nullopt;
-
   auto gate = unit.first<GateOp>();
   auto residual = unit.first<ResidualAddOp>();
   for (Operation *op : unit.ops)
@@ -55,6 +41,46 @@ std::optional<Converter::Refusal> Converter::whyNotTuned(const Unit &unit) {
       return Refusal{gate, "does not read the two products of the launch"};
   }
   return std::nullopt;
+}
+
+/// Of a unit that turns heads and appends nothing.
+static std::optional<Refusal> whyNotPrologue(const Unit &unit) {
+  for (Operation *op : unit.ops) {
+    if (!isa<RMSNormOp, RotaryOp>(op))
+      return Refusal{op, "is not part of the attention prologue (norm of heads, then rotary)"};
+    for (Operation *user : op->getUsers())
+      if (isa<RotaryOp>(op) && llvm::is_contained(unit.ops, user))
+        return Refusal{user, "stands behind rotary; the attention prologue ends there"};
+  }
+  return std::nullopt;
+}
+
+/// Of any other unit: one row program, all of whose rows are alike.
+static std::optional<Refusal> whyNotRows(const Unit &unit) {
+  auto rowOf = [](Operation *op) {
+    return cast<RankedTensorType>(op->getResult(0).getType()).getShape().drop_front();
+  };
+  for (Operation *op : unit.ops) {
+    if (!isa<RMSNormOp, LayerNormOp, ResidualAddOp, ScaleOp, ActivationOp, GateOp, SelectRowsOp>(
+            op))
+      return Refusal{op, unit.ops.size() > 1
+                             ? "no CPU kernel computes this operation as part of a row fusion"
+                             : "no CPU kernel computes this operation"};
+    if (rowOf(op) != rowOf(unit.ops.front()))
+      return Refusal{op, "has rows of another shape than the first operation of the row fusion"};
+  }
+  return std::nullopt;
+}
+
+std::optional<Refusal> whyNotTuned(const Unit &unit) {
+  auto any = [&](auto... kinds) {
+    return llvm::any_of(unit.ops, [](Operation *op) { return (isa<decltype(kinds)>(op) || ...); });
+  };
+  if (any(LinearOp(), OutputHeadOp()))
+    return whyNotLinear(unit);
+  if (any(KVAppendOp(), PagedAttentionOp(), EmbeddingOp()))
+    return std::nullopt;
+  return any(RotaryOp()) ? whyNotPrologue(unit) : whyNotRows(unit);
 }
 
 bool Converter::canBeGeneric(const Unit &unit) {

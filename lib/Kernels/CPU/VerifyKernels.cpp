@@ -13,12 +13,12 @@ namespace {
 /// What code generation turns into a call of libm or libc.
 bool becomesLibraryCall(Operation *op) {
   static const ::llvm::StringSet<llvm::MallocAllocator> names = {
-      "llvm.intr.exp",  "llvm.intr.exp2",  "llvm.intr.exp10",  "llvm.intr.log",
-      "llvm.intr.log2", "llvm.intr.log10", "llvm.intr.sin",    "llvm.intr.cos",
-      "llvm.intr.tan",  "llvm.intr.asin",  "llvm.intr.acos",   "llvm.intr.atan",
-      "llvm.intr.atan2", "llvm.intr.sinh", "llvm.intr.cosh",   "llvm.intr.tanh",
-      "llvm.intr.pow",  "llvm.intr.powi",  "llvm.intr.memcpy", "llvm.intr.memmove",
-      "llvm.intr.memset", "llvm.intr.ldexp", "llvm.intr.frexp", "llvm.intr.round",
+      "llvm.intr.exp",    "llvm.intr.exp2",  "llvm.intr.exp10",  "llvm.intr.log",
+      "llvm.intr.log2",   "llvm.intr.log10", "llvm.intr.sin",    "llvm.intr.cos",
+      "llvm.intr.tan",    "llvm.intr.asin",  "llvm.intr.acos",   "llvm.intr.atan",
+      "llvm.intr.atan2",  "llvm.intr.sinh",  "llvm.intr.cosh",   "llvm.intr.tanh",
+      "llvm.intr.pow",    "llvm.intr.powi",  "llvm.intr.memcpy", "llvm.intr.memmove",
+      "llvm.intr.memset", "llvm.intr.ldexp", "llvm.intr.frexp",  "llvm.intr.round",
       "llvm.intr.sincos", "llvm.frem"};
   return names.contains(op->getName().getStringRef());
 }

@@ -1,16 +1,22 @@
-// RUN: llmc-opt %s --convert-llm-to-plan --remark-format=emitRemark --remarks-filter=plan 2>&1 | FileCheck %s
+// RUN: llmc-opt %s --convert-llm-to-plan --remark-format=emitRemark --remarks-filter=plan -split-input-file 2>&1 | FileCheck %s
 
-// A product in the middle of a fusion is no end of the tuned kernel: the fusion is computed by
-// the generic one, and a remark says why.
+// What no tuned kernel computes is computed by the generic one, and a remark says why.
 
 !rows = tensor<?x16xf32>
+!heads = tensor<?x2x8xf32>
 !table = !llm.weight<[16, 16], #llm.dense<f32>>
+!scale = !llm.weight<[8], #llm.dense<f32>>
+#rope = #llm.rope<"default", base = 100.0, width = 4, halves, magnitude = 1.0, [1.0, 0.1]>
 module attributes {llm.model = {architecture = "fallback"}} {
   llm.weight_family @embed "embed.weight" : !table
-  func.func @main(%tokens: tensor<?xi32>) -> !rows attributes {llm.entry} {
+  llm.weight_family @norm "norm.weight" : !scale
+  func.func @main(%tokens: tensor<?xi32>, %batch: !llm.batch) -> !rows attributes {llm.entry} {
     %table = llm.param @embed : !table
+    %scale = llm.param @norm : !scale
     %x = llm.embedding %tokens, %table : tensor<?xi32>, !table -> !rows
-    // CHECK: [[@LINE+2]]:{{.*}} remark: [Missed] tuned-kernel | Category:plan | Reason="llm.activation is not part of the linear kernel's epilogue (bias, gate, residual)"
+
+    // A product in the middle of a fusion.
+    // CHECK: [[@LINE+2]]:{{.*}} remark: [Missed] tuned-kernel | Category:plan | Reason="llm.activation: is not part of the linear kernel's epilogue (bias, gate, residual)"
     // CHECK: remark: [Passed] launch | Category:plan | Remark=generic, Remark=": ", Remark=activated-product
     %y = llm.fusion "activated-product" (%x, %table) : (!rows, !table) -> !rows {
     ^bb0(%a: !rows, %w: !table):
@@ -18,7 +24,33 @@ module attributes {llm.model = {architecture = "fallback"}} {
       %1 = llm.activation silu %0 : !rows
       llm.yield %1 : !rows
     }
+
+    // Rotary before the norm of heads, and rows seen as heads inside of the fusion.
+    // CHECK: [[@LINE+2]]:{{.*}} remark: [Missed] tuned-kernel | Category:plan | Reason="llm.split_heads: is not part of the attention prologue (norm of heads, then rotary)"
+    // CHECK: remark: [Passed] launch | Category:plan | Remark=generic, Remark=": ", Remark=late-norm
+    %h = llm.fusion "late-norm" (%y, %batch, %scale) : (!rows, !llm.batch, !scale) -> !rows {
+    ^bb0(%a: !rows, %b: !llm.batch, %s: !scale):
+      %0 = llm.split_heads %a : !rows -> !heads
+      %1 = llm.rotary %0, %b rope(#rope) : !heads
+      %2 = llm.rms_norm %1, %s eps 1.0e-5 : !heads, !scale
+      %3 = llm.merge_heads %2 : !heads -> !rows
+      llm.yield %3 : !rows
+    }
+
+    // Norm of heads and of rows in one row fusion.
+    // CHECK: [[@LINE+3]]:{{.*}} remark: [Missed] tuned-kernel | Category:plan | Reason="llm.merge_heads: no CPU kernel computes this operation as part of a row fusion"
+    // CHECK: remark: [Passed] launch | Category:plan | Remark=generic, Remark=": ", Remark=heads-and-rows
+    %hs = llm.split_heads %h : !rows -> !heads
+    %r = llm.fusion "heads-and-rows" (%hs, %h, %scale) : (!heads, !rows, !scale) -> !rows {
+    ^bb0(%a: !heads, %b: !rows, %s: !scale):
+      %0 = llm.rms_norm %a, %s eps 1.0e-5 : !heads, !scale
+      %1 = llm.merge_heads %0 : !heads -> !rows
+      %2 = llm.residual_add %1, %b : !rows
+      llm.yield %2 : !rows
+    }
     // CHECK: plan.launch @generic_activated_product_
-    return %y : !rows
+    // CHECK: plan.launch @generic_late_norm_{{.*}} [#plan.use<@activation, read>, #plan.use<@norm, read>, #plan.use<@merge_heads, write>]
+    // CHECK: plan.launch @generic_heads_and_rows_
+    return %r : !rows
   }
 }

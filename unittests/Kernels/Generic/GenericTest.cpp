@@ -88,10 +88,11 @@ TEST_F(GenericKernel, ResidualAndNorm) {
   GenericSpec spec;
   spec.name = "residual-norm";
   spec.function = R"(
-    func.func @row(%x: tensor<1x70xf32>, %d: tensor<1x70xf32>, %w: !llm.weight<[70], #llm.dense<f32>>)
-        -> (tensor<1x70xf32>, tensor<1x70xf32>) {
+    func.func @row(%x: tensor<1x70xf32>, %d: tensor<1x70xf32>,
+                   %w: !llm.weight<[70], #llm.dense<f32>>) -> (tensor<1x70xf32>, tensor<1x70xf32>) {
       %0 = llm.residual_add %x, %d : tensor<1x70xf32>
-      %1 = llm.rms_norm %0, %w eps 1.0e-5 offset 1.0 : tensor<1x70xf32>, !llm.weight<[70], #llm.dense<f32>>
+      %1 = llm.rms_norm %0, %w eps 1.0e-5 offset 1.0 : tensor<1x70xf32>,
+          !llm.weight<[70], #llm.dense<f32>>
       return %0, %1 : tensor<1x70xf32>, tensor<1x70xf32>
     })";
   spec.inputs = {rows(0, d), rows(1, d), rows(2, 0)};
@@ -150,8 +151,10 @@ TEST_F(GenericKernel, LinearOfManyFeatures) {
   GenericSpec spec;
   spec.name = "linear";
   spec.function = R"(
-    func.func @row(%x: tensor<1x19xf32>, %w: !llm.weight<[24, 19], #llm.dense<f32>>) -> tensor<1x24xf32> {
-      %0 = llm.linear %x, %w : tensor<1x19xf32>, !llm.weight<[24, 19], #llm.dense<f32>> -> tensor<1x24xf32>
+    func.func @row(%x: tensor<1x19xf32>, %w: !llm.weight<[24, 19], #llm.dense<f32>>)
+        -> tensor<1x24xf32> {
+      %0 = llm.linear %x, %w : tensor<1x19xf32>, !llm.weight<[24, 19], #llm.dense<f32>>
+          -> tensor<1x24xf32>
       return %0 : tensor<1x24xf32>
     })";
   spec.inputs = {rows(0, k), rows(1, 0)};
@@ -199,16 +202,15 @@ TEST_F(GenericKernel, Activations) {
   struct {
     const char *name;
     double (*function)(double);
-  } cases[] = {
-      {"silu", [](double x) { return x / (1 + std::exp(-x)); }},
-      {"gelu", [](double x) { return x / 2 * (1 + std::erf(x / std::sqrt(2.0))); }},
-      {"gelu_tanh",
-       [](double x) {
-         return x / 2 * (1 + std::tanh(std::sqrt(2 / M_PI) * (x + 0.044715 * x * x * x)));
-       }},
-      {"relu", [](double x) { return x > 0 ? x : 0; }},
-      {"sigmoid", [](double x) { return 1 / (1 + std::exp(-x)); }},
-      {"tanh", [](double x) { return std::tanh(x); }}};
+  } cases[] = {{"silu", [](double x) { return x / (1 + std::exp(-x)); }},
+               {"gelu", [](double x) { return x / 2 * (1 + std::erf(x / std::sqrt(2.0))); }},
+               {"gelu_tanh",
+                [](double x) {
+                  return x / 2 * (1 + std::tanh(std::sqrt(2 / M_PI) * (x + 0.044715 * x * x * x)));
+                }},
+               {"relu", [](double x) { return x > 0 ? x : 0; }},
+               {"sigmoid", [](double x) { return 1 / (1 + std::exp(-x)); }},
+               {"tanh", [](double x) { return std::tanh(x); }}};
   constexpr int64_t d = 40, count = std::size(cases);
   Buffer<float> g = random(tokens * d), u = random(tokens * d), y(tokens * d * count);
   // One function with all of them; every gate is a result of its own.
@@ -246,8 +248,8 @@ TEST_F(GenericKernel, HeadsAndRotary) {
     GenericSpec spec;
     spec.name = halves ? "halves" : "interleaved";
     spec.function = std::string(R"(
-      func.func @row(%x: tensor<1x30xf32>, %batch: !llm.batch, %w: !llm.weight<[10], #llm.dense<f32>>)
-          -> tensor<1x30xf32> {
+      func.func @row(%x: tensor<1x30xf32>, %batch: !llm.batch,
+                     %w: !llm.weight<[10], #llm.dense<f32>>) -> tensor<1x30xf32> {
         %0 = llm.split_heads %x : tensor<1x30xf32> -> tensor<1x3x10xf32>
         %1 = llm.rms_norm %0, %w eps 1.0e-5 : tensor<1x3x10xf32>, !llm.weight<[10], #llm.dense<f32>>
         %2 = llm.rotary %1, %batch rope(#llm.rope<"default", base = 256.0, width = 6, )") +

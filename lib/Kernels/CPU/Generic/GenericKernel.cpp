@@ -1,6 +1,6 @@
 //===- GenericKernel.cpp - the kernel around a row function ---------------===//
-#include "llmc/Kernels/CPU/GenericKernels.h"
 #include "RowFunction.h"
+#include "llmc/Kernels/CPU/GenericKernels.h"
 #include "llmc/Kernels/CPU/Polynomials.h"
 
 #include "llvm/ADT/StringExtras.h"
@@ -102,8 +102,8 @@ static LLVM::LLVMFuncOp adopt(ModuleOp module, LLVM::LLVMFuncOp kernel, RowFunct
     if (!symbol)
       continue;
     auto function = dyn_cast<LLVM::LLVMFuncOp>(op);
-    std::string name = kernel.getName().str() +
-                       (function ? "_row" : "_constant" + std::to_string(constants++));
+    std::string name =
+        kernel.getName().str() + (function ? "_row" : "_constant" + std::to_string(constants++));
     if (failed(symbols.rename(&op, name)))
       return nullptr;
     if (function)
@@ -159,8 +159,8 @@ std::string buildGenericKernel(ModuleOp module, const GenericSpec &spec,
   kb.loop(kb.begin(), kb.end(), 1, [&](Value item) {
     SmallVector<Value> arguments;
     for (auto [base, operand] : llvm::zip(bases, operands))
-      arguments.push_back(operand.stride ? kb.at(base, kb.mul(rowIndex(operand, item), operand.stride * 4))
-                                         : base);
+      arguments.push_back(
+          operand.stride ? kb.at(base, kb.mul(rowIndex(operand, item), operand.stride * 4)) : base);
     if (positions)
       arguments.insert(arguments.begin() + row.batch, kb.at(positions, kb.mul(item, 4)));
     arguments.push_back(kb.scratch());

@@ -161,14 +161,16 @@ LogicalResult placeAllocations(RowFunction &row) {
   if (dynamic)
     return failure();
   MLIRContext *context = row.function.getContext();
-  auto scratchType = MemRefType::get({std::max(row.scratch, alignment)}, IntegerType::get(context, 8));
+  auto scratchType =
+      MemRefType::get({std::max(row.scratch, alignment)}, IntegerType::get(context, 8));
   (void)row.function.insertArgument(row.function.getNumArguments(), scratchType,
                                     DictionaryAttr::get(context), row.function.getLoc());
   Value scratch = row.function.getArguments().back();
   for (auto [alloc, offset] : allocs) {
     OpBuilder b(alloc);
     Value at = arith::ConstantIndexOp::create(b, alloc.getLoc(), offset);
-    Value part = memref::ViewOp::create(b, alloc.getLoc(), alloc.getType(), scratch, at, ValueRange());
+    Value part =
+        memref::ViewOp::create(b, alloc.getLoc(), alloc.getType(), scratch, at, ValueRange());
     alloc.replaceAllUsesWith(part);
     alloc.erase();
   }
