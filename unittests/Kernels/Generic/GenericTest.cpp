@@ -332,7 +332,16 @@ TEST_F(GenericKernel, Refusals) {
   spec.function = "func.func @row(";
   EXPECT_THAT(plan(spec), ::testing::StartsWith("the function cannot be parsed: "));
   spec.function = "func.func @row(%x: tensor<?x8xf32>) { return }";
-  EXPECT_EQ(plan(spec), "argument 0 is neither a row nor a weight nor a batch");
+  EXPECT_EQ(plan(spec), "argument 0 is neither a row nor a weight of f32 nor a batch");
+  spec.function = R"(func.func @row(%x: tensor<1x8xf32>, %w: !llm.weight<[8], #llm.dense<f16>>)
+      -> tensor<1x8xf32> {
+      %0 = llm.rms_norm %x, %w eps 1.0e-5 : tensor<1x8xf32>, !llm.weight<[8], #llm.dense<f16>>
+      return %0 : tensor<1x8xf32>
+    })";
+  EXPECT_EQ(plan(spec), "argument 1 is neither a row nor a weight of f32 nor a batch");
+  spec.function = "func.func @row(%x: tensor<1x8xf32>) -> index "
+                  "{ %c = arith.constant 0 : index return %c : index }";
+  EXPECT_EQ(plan(spec), "result 0 is no row of f32");
   spec.function = R"(func.func @row(%x: tensor<1x8xf32>, %b: !llm.batch) -> tensor<1x8xf32> {
       %0 = llm.select_rows %x, %b : tensor<1x8xf32>
       return %0 : tensor<1x8xf32>

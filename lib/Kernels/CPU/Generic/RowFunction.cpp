@@ -43,20 +43,27 @@ std::string readSignature(RowFunction &row) {
   row.results = row.function.getNumResults();
   auto isRow = [](Type type) {
     auto tensor = dyn_cast<RankedTensorType>(type);
-    return tensor && tensor.hasStaticShape() && tensor.getRank() > 0 && tensor.getShape()[0] == 1;
+    return tensor && tensor.hasStaticShape() && tensor.getRank() > 0 && tensor.getShape()[0] == 1 &&
+           tensor.getElementType().isF32();
+  };
+  // The layout `rows` is f32, whatever the checkpoint stores.
+  auto isWeight = [](Type type) {
+    auto weight = dyn_cast<llm::WeightType>(type);
+    auto dense = weight ? dyn_cast<llm::DenseAttr>(weight.getStorage()) : llm::DenseAttr();
+    return dense && dense.getElementType().isF32();
   };
   for (auto [i, type] : llvm::enumerate(row.function.getArgumentTypes())) {
     if (isa<llm::BatchType>(type)) {
       if (row.batch >= 0)
         return "the function has two batches";
       row.batch = int(i);
-    } else if (!isRow(type) && !isa<llm::WeightType>(type)) {
-      return "argument " + std::to_string(i) + " is neither a row nor a weight nor a batch";
+    } else if (!isRow(type) && !isWeight(type)) {
+      return "argument " + std::to_string(i) + " is neither a row nor a weight of f32 nor a batch";
     }
   }
   for (auto [i, type] : llvm::enumerate(row.function.getResultTypes()))
     if (!isRow(type))
-      return "result " + std::to_string(i) + " is no row";
+      return "result " + std::to_string(i) + " is no row of f32";
   return "";
 }
 
