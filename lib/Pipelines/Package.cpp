@@ -59,9 +59,12 @@ static std::optional<std::string> tokenizerOf(const frontend::ModelSource &sourc
     if (!source.tokenizerFolder.empty() &&
         std::filesystem::exists(std::filesystem::path(source.tokenizerFolder) / "tokenizer.json"))
       return rt::specFromHuggingFace(source.tokenizerFolder).toJson();
+    if (!source.tokenizerFolder.empty() &&
+        std::filesystem::exists(std::filesystem::path(source.tokenizerFolder) / "tokenizer.model"))
+      throw InputError("tokenizer.model is SentencePiece, which llmc cannot run yet");
   } catch (const InputError &error) {
-    llvm::errs() << "llmc-opt: warning: the artifact has no tokenizer: " << error.what()
-                 << "; it runs on token ids only\n";
+    llvm::errs() << "llmc-opt: warning: the model's tokenizer is left out: " << error.what()
+                 << "\n";
   }
   return std::nullopt;
 }
@@ -160,7 +163,15 @@ void packageArtifact(ModuleOp module, const frontend::ResolvedModel *resolved,
       folder.write("tokenizer.json", *tokenizer);
       folder.record("tokenizer.json");
       program.setTokenizer("tokenizer.json");
+    } else {
+      llvm::errs() << "llmc-opt: note: no tokenizer: the artifact runs on token ids only (llmc "
+                      "trace, llmc bench)\n";
     }
+    int64_t context = program.getLimits().getMaxContext();
+    if (context < program.getModel().getContextLength())
+      llvm::errs() << "llmc-opt: note: sequences are limited to " << context << " of the model's "
+                   << program.getModel().getContextLength()
+                   << " positions; --max-context changes it\n";
     SmallVector<Attribute> accepted;
     for (const auto &[key, value] : resolved->configLedger.accepted)
       accepted.push_back(plan::AcceptedAttr::get(module.getContext(), key, value));

@@ -36,7 +36,8 @@ inline void addCompileFlags(CLI::App &app, CompileOptions &options, CompileFlags
   app.add_option("model", options.model,
                  "Folder with config.json and safetensors, .gguf, description or .mlir")
       ->required();
-  app.add_option("--target", options.phase.target, targetNames())->capture_default_str();
+  app.add_option("--target", options.phase.target,
+                 targetNames() + " (no whole model runs on a GPU yet)")->capture_default_str();
   app.add_option("-o,--output", options.output, "Folder of the artifact");
   app.add_option("--weights", options.weights, "packed, or none: compile from the config alone")
       ->check(CLI::IsMember({"packed", "none"}))
