@@ -1,7 +1,7 @@
 """A model as GGUF gives the numbers of the same weights as safetensors.
 
 usage: gguf.py --type f32|f16|q8_0|q4_0|q4_1 --work DIR [--golden FOLDER] [--version 2|3]
-               [--no-permutation]
+               [--no-permutation] [--compile-option OPTION]...
 
 The evaluator reads the GGUF file and, from safetensors, the weights that the file stands for:
 the same numbers in another order of rows. The compiled GGUF stays within the bound of f32
@@ -29,6 +29,7 @@ def main():
     parser.add_argument("--golden", type=Path)
     parser.add_argument("--version", type=int, default=3)
     parser.add_argument("--no-permutation", action="store_true")
+    parser.add_argument("--compile-option", action="append", default=[])
     arguments = parser.parse_args()
     work = arguments.work
     shutil.rmtree(work, ignore_errors=True)
@@ -55,7 +56,7 @@ def main():
     steps = ["--greedy", len(tokens) if tokens else 8]
     evaluator = ["--device", "evaluator", *steps]
     want = tensors.trace(plain, prompt, work / "want", *evaluator)
-    artifact = tensors.compile_model(model, work / "artifact")
+    artifact = tensors.compile_model(model, work / "artifact", *arguments.compile_option)
     runs = {
         "evaluator": (tensors.trace(model, prompt, work / "got", *evaluator), EVALUATOR_BOUND),
         "cpu": (tensors.trace(artifact, prompt, work / "cpu", *steps), CPU_BOUND),
