@@ -24,8 +24,9 @@ struct PassCheckOptions {
   /// Bounds on a difference, relative to the largest magnitude of a tensor. Passes on llm
   /// restructure and never reorder a sum, so these only leave room for the last bits.
   double bound64 = 1e-12, bound32 = 1e-6;
-  /// Elements of all weights above which a repeat runs each of its layers once, so that a
-  /// check costs what the kinds of layers cost; and above which nothing is run at all.
+  /// Elements of all weights above which a program is run in part: few tokens, each layer of
+  /// a repeat once, and f32 only where activations are rounded to less. A check then costs
+  /// what the kinds of layers cost. And elements above which nothing is run at all.
   uint64_t wholeProgram = uint64_t(1) << 28, anyProgram = uint64_t(1) << 33;
   unsigned threads = 2;
   /// Gets the pass's name and one sentence for every pass that was looked at; one that could
@@ -57,12 +58,13 @@ private:
     mlir::OwningOpRef<mlir::ModuleOp> module;
     uint64_t hash = 0;
     std::string repeats;
-    /// The module was cut down to one run of each layer.
+    /// The module was cut down to one run of each layer, see PassCheckOptions.
     bool cut = false;
     std::optional<ProgramRun> run64, run32;
   };
   std::unique_ptr<Snapshot> take(mlir::ModuleOp module, uint64_t hash);
-  mlir::LogicalResult evaluate(Snapshot &snapshot);
+  /// Runs what was not run yet; in f32 too where `in32` is set.
+  mlir::LogicalResult evaluate(Snapshot &snapshot, bool in32);
   template <typename T>
   void reportDifference(llvm::StringRef pass, mlir::ModuleOp module, Snapshot &after,
                         const Difference &difference, double bound);

@@ -43,20 +43,22 @@ struct NamedStep {
 
 /// Prompts of unequal length, so that rows, positions and sequences all differ; then a token
 /// of each, which reads what the prompts left in the state.
-static SmallVector<NamedStep> seededSteps(ModuleOp module) {
+static SmallVector<NamedStep> seededSteps(ModuleOp module, bool few) {
   int64_t vocabulary = vocabularyOf(module);
   NamedStep prefill{"prefill", {}}, decode{"decode", {}};
-  prefill.step.add(0, 0, seededTokens(1, 5, vocabulary));
-  prefill.step.add(1, 0, seededTokens(2, 3, vocabulary));
-  prefill.step.batch.outputRows = {1, 4, 7};
-  decode.step.add(0, 5, seededTokens(3, 1, vocabulary));
-  decode.step.add(1, 3, seededTokens(4, 1, vocabulary));
+  int64_t first = few ? 2 : 5, second = few ? 1 : 3;
+  prefill.step.add(0, 0, seededTokens(1, first, vocabulary));
+  prefill.step.add(1, 0, seededTokens(2, second, vocabulary));
+  prefill.step.batch.outputRows = {first - 1, first + second - 1};
+  decode.step.add(0, first, seededTokens(3, 1, vocabulary));
+  decode.step.add(1, second, seededTokens(4, 1, vocabulary));
   decode.step.batch.outputRows = {0, 1};
   return {prefill, decode};
 }
 
 template <typename T>
-llvm::Expected<ProgramRun> runProgram(ModuleOp module, WeightSource &weights, unsigned threads) {
+llvm::Expected<ProgramRun> runProgram(ModuleOp module, WeightSource &weights, unsigned threads,
+                                      bool few) {
   EvaluatorOptions options;
   options.threads = threads;
   Evaluator<T> evaluator(module, weights, options);
@@ -68,7 +70,7 @@ llvm::Expected<ProgramRun> runProgram(ModuleOp module, WeightSource &weights, un
                            std::vector<double>(value.data.begin(), value.data.end())});
   };
   evaluator.setObserver(see);
-  for (const NamedStep &named : seededSteps(module)) {
+  for (const NamedStep &named : seededSteps(module, few)) {
     step = named.name;
     llvm::Expected<HostTensor<T>> logits = evaluator.evaluateStep(named.step);
     if (!logits)
@@ -78,8 +80,8 @@ llvm::Expected<ProgramRun> runProgram(ModuleOp module, WeightSource &weights, un
   return run;
 }
 
-template llvm::Expected<ProgramRun> runProgram<double>(ModuleOp, WeightSource &, unsigned);
-template llvm::Expected<ProgramRun> runProgram<float>(ModuleOp, WeightSource &, unsigned);
+template llvm::Expected<ProgramRun> runProgram<double>(ModuleOp, WeightSource &, unsigned, bool);
+template llvm::Expected<ProgramRun> runProgram<float>(ModuleOp, WeightSource &, unsigned, bool);
 
 //===----------------------------------------------------------------------===//
 // Comparison
@@ -193,6 +195,18 @@ uint64_t weightElements(ModuleOp module) {
     total = llvm::SaturatingAdd(total, elements);
   }
   return total;
+}
+
+bool hasNarrowActivations(ModuleOp module) {
+  return module
+      .walk([](Operation *op) {
+        for (Value result : op->getResults())
+          if (isActivation(result) &&
+              cast<RankedTensorType>(result.getType()).getElementTypeBitWidth() < 32)
+            return WalkResult::interrupt();
+        return WalkResult::advance();
+      })
+      .wasInterrupted();
 }
 
 void runLayersOnce(ModuleOp module) {

@@ -29,10 +29,11 @@ struct ProgramRun {
   std::vector<SeenTensor> tensors;
 };
 
-/// Runs the entry with T = double or float (see Evaluator.h).
+/// Runs the entry with T = double or float (see Evaluator.h); `few`: with as few tokens as
+/// make a ragged step.
 template <typename T>
 llvm::Expected<ProgramRun> runProgram(mlir::ModuleOp module, reference::WeightSource &weights,
-                                      unsigned threads);
+                                      unsigned threads, bool few = false);
 
 /// Where two runs part.
 struct Difference {
@@ -59,6 +60,9 @@ void observeEverything(mlir::ModuleOp module);
 
 /// Elements of all weights over all layers, saturating.
 uint64_t weightElements(mlir::ModuleOp module);
+
+/// Whether an op rounds what it computes to less than f32.
+bool hasNarrowActivations(mlir::ModuleOp module);
 
 /// Every llm.repeat runs each of its layers once.
 void runLayersOnce(mlir::ModuleOp module);

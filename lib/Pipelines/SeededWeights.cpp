@@ -3,6 +3,7 @@
 
 #include "llvm/Support/xxhash.h"
 
+#include <algorithm>
 #include <cmath>
 
 namespace llmc {
@@ -21,11 +22,14 @@ llvm::Expected<std::vector<float>> SeededWeights::load(llvm::StringRef tensor,
   float center = isVector ? 1.0f : 0.0f;
   float spread = isVector ? 0.25f : std::sqrt(3.0f / float(shape.back()));
   uint64_t seed = llvm::xxh3_64bits(tensor);
-  for (size_t i = 0; i < values.size(); ++i) {
+  constexpr size_t period = 65537;
+  for (size_t i = 0; i < std::min(values.size(), period); ++i) {
     // 24 bits, so that every value is exact.
     float unit = float(mixBits(seed + i * 0x9e3779b97f4a7c15) >> 40) * 0x1p-23f - 1.0f;
     values[i] = center + spread * unit;
   }
+  for (size_t i = period; i < values.size(); i += period)
+    std::copy_n(values.begin(), std::min(period, values.size() - i), values.begin() + i);
   return values;
 }
 

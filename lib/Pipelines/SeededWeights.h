@@ -6,7 +6,8 @@
 
 namespace llmc {
 
-/// Pseudo-random values that depend on the tensor's name alone. Matrices keep the variance
+/// Pseudo-random values that depend on the tensor's name alone, with a period of 65537, a
+/// prime: rows differ, and a large tensor costs a copy. Matrices keep the variance
 /// of their input, so that no layer drowns another; vectors lie around 1, so that a norm's
 /// scale is neither nothing nor everything.
 class SeededWeights final : public reference::WeightSource {
