@@ -15,6 +15,7 @@
 #include "llmc/Kernels/NVPTX/Backend.h"
 #include "llmc/Kernels/Passes.h"
 #include "llmc/Support/Target.h"
+#include "llmc/Support/Error.h"
 #include "llmc/Target/Manifest/Manifest.h"
 
 #include "mlir/IR/Diagnostics.h"
@@ -54,8 +55,11 @@ public:
         out(out) {}
 
   LogicalResult run();
+  /// Whether llmc and not the input is at fault.
+  bool failedInternally() const { return internal; }
 
 private:
+  bool internal = false;
   LogicalResult import();
   void startPassChecks();
   /// Passes, dumps and what --emit asks for; true when the work ends here.
@@ -181,8 +185,13 @@ FailureOr<bool> Compilation::emit(Phase phase) {
 LogicalResult Compilation::package() {
   try {
     packageArtifact(*model.module, model.resolved.get(), options, progress);
-  } catch (const std::exception &error) {
+  } catch (const InputError &error) {
     return emitError(UnknownLoc::get(&context)) << error.what();
+  } catch (const std::exception &error) {
+    internal = true;
+    return emitError(UnknownLoc::get(&context))
+           << "internal error: " << error.what()
+           << "; please report this with the model and the command line";
   }
   return success();
 }
@@ -240,8 +249,8 @@ int compileModel(const CompileOptions &options, llvm::raw_ostream &out) {
   });
   if (options.explain)
     explanation.attachTo(context);
-  LogicalResult result =
-      Compilation(options, context, options.explain ? &explanation : nullptr, progress, out).run();
+  Compilation compilation(options, context, options.explain ? &explanation : nullptr, progress, out);
+  LogicalResult result = compilation.run();
   progress.clearLine();
   if (options.explain)
     explanation.printTotals();
@@ -250,7 +259,7 @@ int compileModel(const CompileOptions &options, llvm::raw_ostream &out) {
   if (succeeded(result))
     return 0;
   if (failedWithError)
-    return 1;
+    return compilation.failedInternally() ? 3 : 1;
   llvm::errs() << "llmc-opt: internal error: a phase failed without saying why; please report "
                   "this with the model and the command line\n";
   return 3;

@@ -86,7 +86,7 @@ static void writeDeviceCode(ModuleOp kernels, ArtifactFolder &folder) {
 static void compileKernelsTo(ModuleOp module, plan::ProgramOp program, ArtifactFolder &folder) {
   ModuleOp kernels = kernels::findKernelsModule(module);
   if (!kernels)
-    throw InternalError("the program has no kernels; run the kernels phase first");
+    throw InputError("the program has no kernels; run the kernels phase first");
   if (llvm::any_of(program.getOps<plan::KernelOp>(),
                    [](plan::KernelOp kernel) { return bool(kernel.getDevice()); }))
     return writeDeviceCode(kernels, folder);
