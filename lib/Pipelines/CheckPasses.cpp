@@ -185,8 +185,9 @@ void PassChecker::reportDifference(StringRef pass, ModuleOp before, Snapshot &af
             << shapeText(*difference.otherShape);
       return;
     }
-    error << "is " << number(difference.after) << " at " << indexText(tensor.shape, difference.element)
-          << ", before it " << number(difference.before) << " (" << difference.differing << " of "
+    error << "is " << number(difference.after) << " at "
+          << indexText(tensor.shape, difference.element) << ", before it "
+          << number(difference.before) << " (" << difference.differing << " of "
           << tensor.values.size() << " elements differ by more than " << number(bound)
           << " of the largest, in " << (sizeof(T) == 8 ? "f64" : "f32") << ")";
 

@@ -22,6 +22,7 @@ if process.poll() is not None:
 process.send_signal(number)
 _, message = process.communicate(timeout=60)
 print(message.strip())
-print("ended by", signal.Signals(-process.returncode).name if process.returncode < 0 else process.returncode)
+code = process.returncode
+print("ended by", signal.Signals(-code).name if code < 0 else code)
 if left := glob.glob(target + "*"):
     sys.exit(f"left behind: {left}")

@@ -72,7 +72,9 @@ struct TestBreakModelPass
     });
   }
   /// Changes the text and no number.
-  void breakNothing() { getOperation()->setAttr("test.changed", mlir::UnitAttr::get(&getContext())); }
+  void breakNothing() {
+    getOperation()->setAttr("test.changed", mlir::UnitAttr::get(&getContext()));
+  }
 
   Option<std::string> what{*this, "mistake", llvm::cl::init("epsilon"),
                            llvm::cl::desc("epsilon, residual, observe, repeat, or label: none")};

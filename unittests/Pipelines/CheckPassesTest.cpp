@@ -118,7 +118,8 @@ TEST_F(CheckPassesTest, HugeProgramsAreNotRun) {
 
 TEST(SeededWeightsTest, DependOnTheNameAlone) {
   SeededWeights weights;
-  auto a = weights.load("a", {4, 8}), again = weights.load("a", {4, 8}), b = weights.load("b", {4, 8});
+  auto a = weights.load("a", {4, 8}), again = weights.load("a", {4, 8});
+  auto b = weights.load("b", {4, 8});
   ASSERT_TRUE(bool(a) && bool(again) && bool(b));
   EXPECT_EQ(*a, *again);
   EXPECT_NE(*a, *b);
