@@ -2,6 +2,7 @@
 
 #include "Commands.h"
 #include "Deployment.h"
+#include "llmc/Runtime/ChatTemplate.h"
 
 #include <iostream>
 #include <unistd.h>
@@ -15,53 +16,124 @@ struct ChatArguments {
   std::string system;
 };
 
+constexpr const char *help = "/help   these lines\n"
+                             "/reset  begin a new conversation\n"
+                             "/stats  speed and memory\n"
+                             "/quit   end; so do /exit and the end of the input\n"
+                             "Every other line is a message; with a space before it, also one that "
+                             "begins with a slash. Ctrl-C ends an answer.\n";
+
 class Conversation {
 public:
   Conversation(const ChatArguments &arguments, rt::Session &session)
-      : arguments(arguments), session(session), tokenizer(session.artifact().tokenizer()),
-        generator(session) {
+      : arguments(arguments), session(session), generator(session) {
     reset();
   }
 
   void reset() {
+    full = false;
     messages = nlohmann::ordered_json::array();
     if (!arguments.system.empty())
       messages.push_back({{"role", "system"}, {"content", arguments.system}});
   }
 
+  /// Throws InputError when the context is full, and from then on until reset().
   void say(const std::string &text) {
+    if (full)
+      throwFull();
     messages.push_back({{"role", "user"}, {"content", text}});
+    rt::GenerateResult last;
     try {
+      std::vector<int32_t> prompt = rt::encodeChat(session.artifact(), messages);
+      if (int64_t(prompt.size()) > session.maxContext()) {
+        // A shorter message may fit; without one before, only that is the remedy.
+        full = messages.size() > (arguments.system.empty() ? 1u : 2u);
+        if (full)
+          throwFull();
+      }
       InterruptScope interrupt(session);
       // What the state holds of the earlier turns is not run again.
-      last = generator.generate(encodeChat(tokenizer, messages), arguments.generation.options,
-                                [](std::string_view piece) {
-                                  std::cout << piece << std::flush;
-                                  return bool(std::cout);
-                                });
+      last = generator.generate(prompt, arguments.generation.options, [](std::string_view piece) {
+        std::cout << piece << std::flush;
+        return bool(std::cout);
+      });
     } catch (...) {
       messages.erase(messages.size() - 1);
       throw;
     }
+    add(last);
     std::cout << std::endl;
-    if (last.finish == rt::FinishReason::Context)
-      std::cerr << "(the context is full; /reset begins anew)\n";
     messages.push_back({{"role", "assistant"}, {"content", last.text}});
+    if (last.finish == rt::FinishReason::Context) {
+      full = true;
+      throwFull();
+    }
+    if (last.finish == rt::FinishReason::Length)
+      std::cerr << "(cut after " << last.tokens.size() << " tokens; --max-tokens allows more)\n";
   }
 
   void printStatistics() const {
-    printTiming(std::cerr, last.timing);
+    printTiming(std::cerr, total);
     printMemory(std::cerr, session);
   }
+  bool answered() const { return answers > 0; }
 
 private:
+  [[noreturn]] void throwFull() const {
+    throw InputError("the context of " + std::to_string(session.maxContext()) +
+                     " tokens is full; begin anew (/reset), or " + session.largerContext());
+  }
+
+  /// The sums over all answers; the first token is the last answer's.
+  void add(const rt::GenerateResult &result) {
+    ++answers;
+    total.promptTokens += result.timing.promptTokens;
+    total.reusedTokens += result.timing.reusedTokens;
+    total.decodedTokens += result.timing.decodedTokens;
+    total.prefillSeconds += result.timing.prefillSeconds;
+    total.decodeSeconds += result.timing.decodeSeconds;
+    total.firstTokenSeconds = result.timing.firstTokenSeconds;
+  }
+
   const ChatArguments &arguments;
   rt::Session &session;
-  const rt::Tokenizer &tokenizer;
   rt::Generator generator;
   nlohmann::ordered_json messages;
-  rt::GenerateResult last;
+  rt::GenerateTiming total;
+  int64_t answers = 0;
+  bool full = false;
 };
+
+/// Reads messages and commands until the end.
+void converse(Conversation &conversation, bool terminal) {
+  for (std::string line;;) {
+    if (terminal)
+      std::cerr << "> " << std::flush;
+    if (!std::getline(std::cin, line) || line == "/quit" || line == "/exit")
+      return;
+    if (line.find_first_not_of(" \t\r") == std::string::npos)
+      continue;
+    if (line == "/help") {
+      std::cerr << help;
+    } else if (line == "/reset") {
+      conversation.reset();
+    } else if (line == "/stats") {
+      conversation.printStatistics();
+    } else if (line.front() == '/') {
+      std::cerr << "llmc: '" << line.substr(0, line.find(' '))
+                << "' is no command; /help lists them\n";
+    } else {
+      try {
+        conversation.say(line.starts_with(" /") ? line.substr(1) : line);
+      } catch (const InputError &error) {
+        // Nobody is there to answer on a pipe.
+        if (!terminal)
+          throw;
+        std::cerr << "llmc: " << error.what() << "\n";
+      }
+    }
+  }
+}
 
 void chat(const ChatArguments &arguments) {
   arguments.generation.options.sampler.validate();
@@ -74,30 +146,12 @@ void chat(const ChatArguments &arguments) {
   bool terminal = isTerminal(STDIN_FILENO);
   if (terminal)
     std::cerr << artifact->manifest().model.name << ", context of " << session.maxContext()
-              << " tokens. /reset, /stats, /exit; Ctrl-C ends an answer.\n";
-  for (std::string line;;) {
-    if (terminal)
-      std::cerr << "> " << std::flush;
-    if (!std::getline(std::cin, line) || line == "/exit")
-      break;
-    if (line.empty())
-      continue;
-    if (line == "/reset") {
-      conversation.reset();
-    } else if (line == "/stats") {
-      conversation.printStatistics();
-    } else {
-      try {
-        conversation.say(line);
-      } catch (const InputError &error) {
-        if (!terminal)
-          throw;
-        std::cerr << "llmc: " << error.what() << "\n";
-      }
-    }
-  }
+              << " tokens. /help lists the commands; Ctrl-C ends an answer.\n";
+  converse(conversation, terminal);
   if (terminal)
     std::cerr << "\n";
+  if (conversation.answered())
+    conversation.printStatistics();
 }
 } // namespace
 
@@ -105,7 +159,8 @@ void addChatCommand(CLI::App &app, int &exitCode) {
   auto arguments = std::make_shared<ChatArguments>();
   CLI::App *command = app.add_subcommand("chat", "Talk with a model; one message a line");
   arguments->deployment.add(*command);
-  arguments->generation.add(*command);
+  arguments->generation.options.maxTokens = 512;
+  arguments->generation.add(*command, "512 of an answer");
   command->add_option("--system", arguments->system, "System prompt");
   command->callback([arguments, &exitCode] {
     chat(*arguments);

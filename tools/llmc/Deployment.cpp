@@ -1,7 +1,6 @@
 //===- Deployment.cpp - what commands on artifacts share ------------------===//
 
 #include "Deployment.h"
-#include "llmc/Runtime/ChatTemplate.h"
 #include "llmc/Runtime/Device.h"
 
 #include <atomic>
@@ -49,11 +48,11 @@ rt::SessionOptions DeploymentFlags::options(const rt::Artifact &opened, int64_t 
   return options;
 }
 
-void GenerationFlags::add(CLI::App &command) {
+void GenerationFlags::add(CLI::App &command, const std::string &defaultTokens) {
   rt::SamplerOptions &sampler = options.sampler;
   command
       .add_option("--max-tokens", options.maxTokens,
-                  "Tokens to generate (default: until the end or a full context)")
+                  "Tokens to generate (default: " + defaultTokens + ")")
       ->check(CLI::NonNegativeNumber);
   command.add_flag("--ignore-eos", options.ignoreEnd, "Go on after an end-of-text token");
   command.add_option("--temperature", sampler.temperature, "0: always the likeliest token")
@@ -175,22 +174,6 @@ int64_t peakResidentBytes() {
 
 void printJson(const json &value) {
   std::cout << value.dump(1, ' ', false, json::error_handler_t::replace) << "\n";
-}
-
-std::vector<int32_t> encodeChat(const rt::Tokenizer &tokenizer,
-                                const nlohmann::ordered_json &messages) {
-  const rt::TokenizerSpec &spec = tokenizer.spec();
-  rt::ChatOptions options;
-  auto text = [&](const std::optional<int32_t> &id) {
-    return id ? std::string(tokenizer.tokenText(*id)) : std::string();
-  };
-  options.bosToken = text(spec.bosId);
-  options.eosToken = text(spec.eosId);
-  options.unkToken = text(spec.unkId);
-  options.padToken = text(spec.padId);
-  // The template writes all special tokens itself.
-  return tokenizer.encode(rt::ChatTemplate(spec.chatTemplate).renderChat(messages, options),
-                          {.addSpecial = false, .parseSpecial = true});
 }
 
 } // namespace llmc

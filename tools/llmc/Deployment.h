@@ -32,7 +32,7 @@ struct DeploymentFlags {
 struct GenerationFlags {
   rt::GenerateOptions options;
 
-  void add(CLI::App &command);
+  void add(CLI::App &command, const std::string &defaultTokens);
 };
 
 /// While it lives, Ctrl-C cancels the session's step instead of ending the
@@ -60,10 +60,6 @@ std::string readTextFile(const std::string &path);
 bool isTerminal(int descriptor);
 int64_t peakResidentBytes();
 void printJson(const nlohmann::json &value);
-
-/// The token ids of a conversation, by the model's own template.
-std::vector<int32_t> encodeChat(const rt::Tokenizer &tokenizer,
-                                const nlohmann::ordered_json &messages);
 
 } // namespace llmc
 

@@ -2,6 +2,7 @@
 
 #include "Commands.h"
 #include "Deployment.h"
+#include "llmc/Runtime/ChatTemplate.h"
 
 #include <chrono>
 #include <iostream>
@@ -20,8 +21,11 @@ struct RunArguments {
 };
 
 std::vector<int32_t> promptTokens(const RunArguments &arguments, const rt::Artifact &artifact) {
-  std::string text =
-      arguments.promptFile.empty() ? arguments.prompt : readTextFile(arguments.promptFile);
+  std::string text = arguments.prompt;
+  if (arguments.promptFile == "-")
+    text.assign(std::istreambuf_iterator<char>(std::cin), {});
+  else if (!arguments.promptFile.empty())
+    text = readTextFile(arguments.promptFile);
   const rt::Tokenizer &tokenizer = artifact.tokenizer();
   bool raw = arguments.raw;
   if (!raw && tokenizer.spec().chatTemplate.empty()) {
@@ -37,7 +41,7 @@ std::vector<int32_t> promptTokens(const RunArguments &arguments, const rt::Artif
   if (!arguments.system.empty())
     messages.push_back({{"role", "system"}, {"content", arguments.system}});
   messages.push_back({{"role", "user"}, {"content", text}});
-  return encodeChat(tokenizer, messages);
+  return rt::encodeChat(artifact, messages);
 }
 
 void run(const RunArguments &arguments) {
@@ -88,10 +92,11 @@ void addRunCommand(CLI::App &app, int &exitCode) {
   auto arguments = std::make_shared<RunArguments>();
   CLI::App *command = app.add_subcommand("run", "Generate text from a prompt");
   arguments->deployment.add(*command);
-  arguments->generation.add(*command);
+  arguments->generation.add(*command, "until the end or a full context");
   auto *prompt = command->add_option_group("prompt");
   prompt->add_option("-p,--prompt", arguments->prompt, "The prompt");
-  prompt->add_option("--prompt-file", arguments->promptFile, "File with the prompt");
+  prompt->add_option("--prompt-file", arguments->promptFile,
+                     "File with the prompt; -: standard input");
   prompt->require_option(1);
   auto *raw = command->add_flag("--raw", arguments->raw,
                                 "Take the prompt as it is, without the "

@@ -19,12 +19,18 @@ std::map<std::string, TraceHook> &hooks() {
   return instance;
 }
 
+bool holds(const std::string &folder, const char *file) {
+  std::error_code error;
+  return std::filesystem::exists(std::filesystem::path(folder) / file, error);
+}
+
 std::vector<rt::TraceTensor> traceArtifact(const TraceArguments &arguments) {
   const TraceRequest &request = arguments.request;
-  std::error_code error;
-  if (!std::filesystem::exists(std::filesystem::path(request.subject) / "manifest.json", error))
-    throw InputError(request.subject + ": is no artifact (it has no manifest.json). Compile the "
-                                       "model first, or run it with --device evaluator");
+  if (!holds(request.subject, "manifest.json"))
+    throw InputError(request.subject +
+                     ": is no artifact (it has no manifest.json). Compile the model first: "
+                     "llmc-opt " +
+                     request.subject + " --target=cpu -o DIR; or run it with --device evaluator");
   auto artifact = arguments.deployment.open();
   int64_t context = int64_t(request.prompt.size()) + request.greedy;
   if (!request.otherPrompt.empty())
@@ -47,6 +53,10 @@ void trace(TraceArguments &arguments) {
   request.prompt = rt::readInputIds(arguments.inputs);
   if (!arguments.with.empty())
     request.otherPrompt = rt::readInputIds(arguments.with);
+  if (request.device == "evaluator" && holds(request.subject, "manifest.json") &&
+      !holds(request.subject, "config.json"))
+    throw InputError(request.subject + ": this is an artifact; the evaluator takes the model "
+                                       "itself. Give the model, or leave --device evaluator out");
   std::vector<rt::TraceTensor> tensors;
   if (request.device == "cpu") {
     tensors = traceArtifact(arguments);

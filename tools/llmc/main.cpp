@@ -34,6 +34,12 @@ int main(int argc, char **argv) {
   int exitCode = 0;
   for (auto add : commands)
     add(app, exitCode);
+  // CLI11 misses a command before it sees the word that is none.
+  auto isFirst = [&](const CLI::App *command) { return command->check_name(argv[1]); };
+  if (argc > 1 && argv[1][0] != '-' && app.get_subcommands(isFirst).empty()) {
+    std::cerr << "llmc: '" << argv[1] << "' is no command; see llmc --help\n";
+    return exitUsage;
+  }
   try {
     app.parse(argc, argv);
     std::cout.flush();
@@ -43,12 +49,9 @@ int main(int argc, char **argv) {
   } catch (const CLI::Success &done) { // --help, --version
     return app.exit(done);
   } catch (const CLI::ParseError &error) {
-    // CLI11 misses a command before it sees the word that is none.
-    std::vector<std::string> rest = app.remaining();
-    std::string what = app.get_subcommands().empty() && !rest.empty()
-                           ? "'" + rest.front() + "' is no command"
-                           : error.what();
-    std::cerr << "llmc: " << what << "; see llmc --help\n";
+    std::vector<CLI::App *> chosen = app.get_subcommands();
+    std::string command = chosen.empty() ? "" : chosen.front()->get_name() + " ";
+    std::cerr << "llmc: " << error.what() << "; see llmc " << command << "--help\n";
     return exitUsage;
   } catch (const UsageError &error) {
     std::cerr << "llmc: " << error.what() << "\n";

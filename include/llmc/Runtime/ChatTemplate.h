@@ -17,6 +17,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace llmc::rt {
 
@@ -61,6 +62,13 @@ private:
   struct Impl;
   std::unique_ptr<Impl> impl;
 };
+
+class Artifact;
+
+/// The token ids of a conversation, by the artifact's own template. Throws
+/// InputError where the artifact has no tokenizer or the model no template.
+std::vector<int32_t> encodeChat(const Artifact &artifact, const nlohmann::ordered_json &messages,
+                                bool addGenerationPrompt = true);
 
 } // namespace llmc::rt
 

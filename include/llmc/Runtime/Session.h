@@ -29,10 +29,13 @@ struct CancelledError : Error {
 struct SessionOptions {
   int threads = 0;            ///< of each rank; 0: what the process may use
   bool pin = false;           ///< bind threads to processors
-  int64_t maxContext = 0;     ///< tokens of a sequence; 0: what the blocks allow
-  int64_t blocks = 0;         ///< state blocks; 0: enough for the context, or the manifest's number
+  int64_t maxContext = 0;     ///< tokens of a sequence; 0: the manifest's limit
+  /// State blocks, which all sequences share. 0: with maxContext, what
+  /// maxSequences such contexts take (one where that is 0); without, the
+  /// manifest's number. No context is longer than the blocks hold.
+  int64_t blocks = 0;
   int64_t maxSequences = 0;   ///< 0: the manifest's limit
-  std::string variant;        ///< CPU variant by name; empty: the best that the machine runs
+  std::string variant{};      ///< CPU variant by name; empty: the best that the machine runs
   bool poison = false;        ///< tests: memory starts as NaN
   bool permuteBlocks = false; ///< tests: blocks are given out in a mixed order
 };
@@ -93,6 +96,8 @@ public:
   int threads() const; ///< of each rank
   const std::string &variant() const;
   int64_t maxContext() const;
+  /// For messages: how to get a larger context than maxContext().
+  std::string largerContext() const;
   int64_t maxSequences() const;
   int64_t maxTokens() const;  ///< rows of a step
   int64_t maxOutputs() const; ///< rows of a step with logits

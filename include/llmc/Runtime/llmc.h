@@ -60,13 +60,29 @@ llmc_status llmc_artifact_encode(const llmc_artifact *artifact, const char *text
 llmc_status llmc_artifact_decode(const llmc_artifact *artifact, const int32_t *ids, size_t count,
                                  int32_t skip_special, char *text, size_t *bytes);
 
+/* Token ids of a conversation of `messages` messages, by the model's own chat
+   template: roles[i] is "system", "user" or "assistant", contents[i] what it
+   says. With `add_generation_prompt` the beginning of an answer follows. `count`
+   as above; LLMC_ERROR_INPUT where the model has no template. */
+llmc_status llmc_artifact_apply_chat_template(const llmc_artifact *artifact,
+                                              const char *const *roles, const char *const *contents,
+                                              size_t messages, int32_t add_generation_prompt,
+                                              int32_t *ids, size_t *count);
+
 /* ---- sessions */
 
+/* Zero means: by the artifact. The memory of the state is
+     blocks given:      that many blocks, which all sequences share;
+     max_context given: (max_context + block_tokens - 1) / block_tokens blocks for
+                        each of max_sequences, or for one where that is 0;
+     else:              the `blocks` of llmc_artifact_info.
+   llmc_session_info tells what it came to: a context is never longer than the
+   blocks hold. */
 typedef struct llmc_session_options {
   uint32_t size;   /* sizeof(llmc_session_options) */
   int32_t threads; /* of each rank; 0: as many as the process may use */
   int32_t pin;
-  int64_t max_context, blocks, max_sequences; /* 0: by the artifact */
+  int64_t max_context, blocks, max_sequences;
 } llmc_session_options;
 
 typedef struct llmc_session_info {

@@ -78,13 +78,17 @@ static void checkFile(const fs::path &dir, const FileEntry &entry) {
 
 Manifest readManifest(const fs::path &dir, const ReadOptions &options) {
   std::error_code error;
+  std::string remedy =
+      "If it is a model, compile it first: llmc-opt " + dir.string() + " --target=cpu -o DIR";
+  if (fs::is_regular_file(dir, error))
+    throw InputError(dir.string() + ": is a file; an artifact is a folder with manifest.json. " +
+                     remedy);
   if (!fs::is_directory(dir, error))
     throw InputError(dir.string() +
                      ": is not a folder; an artifact is a folder with manifest.json");
   fs::path path = dir / "manifest.json";
   if (!fs::is_regular_file(path, error))
-    throw InputError(path.string() +
-                     ": is missing, so this is no artifact. `llmc compile` makes one of a model");
+    throw InputError(path.string() + ": is missing, so this is no artifact. " + remedy);
   uintmax_t size = fs::file_size(path, error);
   if (error || size > largestManifest)
     throw InputError(path.string() + ": is larger than 256 MiB");

@@ -4,6 +4,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "llmc/Runtime/ChatTemplate.h"
 #include "llmc/Runtime/Runtime.h"
 #include "llmc/Runtime/llmc.h"
 
@@ -123,6 +124,22 @@ llmc_status llmc_artifact_decode(const llmc_artifact *artifact, const int32_t *i
     giveBack(found.data(), found.size(), text, bytes);
     if (text && found.size() < room)
       text[found.size()] = '\0';
+  });
+}
+
+llmc_status llmc_artifact_apply_chat_template(const llmc_artifact *artifact,
+                                              const char *const *roles, const char *const *contents,
+                                              size_t messages, int32_t add_generation_prompt,
+                                              int32_t *ids, size_t *count) {
+  return guarded([&] {
+    required(count, "count");
+    nlohmann::ordered_json list = nlohmann::ordered_json::array();
+    for (size_t i = 0; i < messages; ++i)
+      list.push_back({{"role", &required((&required(roles, "roles"))[i], "role")},
+                      {"content", &required((&required(contents, "contents"))[i], "content")}});
+    std::vector<int32_t> found =
+        rt::encodeChat(*required(artifact, "artifact").value, list, add_generation_prompt != 0);
+    giveBack(found.data(), found.size(), ids, count);
   });
 }
 

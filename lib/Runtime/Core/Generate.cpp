@@ -85,7 +85,7 @@ GenerateResult Generator::generate(std::span<const int32_t> prompt, const Genera
   if (int64_t(prompt.size()) > session.maxContext())
     throw InputError("a prompt of " + std::to_string(prompt.size()) +
                      " tokens is more than the context of " + std::to_string(session.maxContext()) +
-                     " tokens; shorten it, or take a larger context (--context)");
+                     " tokens; shorten it, or " + session.largerContext());
   // The last token that is chosen need not be fed.
   int64_t places = session.maxContext() - int64_t(prompt.size()) + 1;
   bool bounded = options.maxTokens >= 0 && options.maxTokens <= places;

@@ -36,7 +36,7 @@ Scheduler::Id Scheduler::submit(Request request) {
                      std::to_string(request.maxTokens) +
                      " to generate is more than the context of " +
                      std::to_string(session.maxContext()) +
-                     " tokens; shorten it, generate less, or take a larger context (--context)");
+                     " tokens; shorten it, generate less, or " + session.largerContext());
   if (blocksOf(request) > session.blocks())
     throw InputError("the request needs " + std::to_string(blocksOf(request)) +
                      " state blocks, the session has " + std::to_string(session.blocks()) +

@@ -3,7 +3,7 @@
 #include "Sequences.h"
 #include "llmc/Support/Error.h"
 
-#include <string>
+#include <utility>
 
 namespace llmc::rt {
 
@@ -51,8 +51,7 @@ void Sequences::reserve(int32_t index, int64_t tokens) {
   if (total > limits.maxContext)
     throw InputError("a context of " + std::to_string(total) + " tokens is more than the " +
                      std::to_string(limits.maxContext) +
-                     " that this session holds; shorten the text, or give it a larger context "
-                     "(--context)");
+                     " that this session holds; shorten the text, or " + largerContext());
   int64_t more = blocksFor(total) - int64_t(sequence.blocks.size());
   if (more > freeBlocks())
     throw InputError("the state needs " + std::to_string(more) + " more blocks of " +
@@ -63,6 +62,13 @@ void Sequences::reserve(int32_t index, int64_t tokens) {
     sequence.blocks.push_back(freeList.back());
     freeList.pop_back();
   }
+}
+
+std::string Sequences::largerContext() const {
+  if (limits.maxContext < limits.compiledContext)
+    return "take a larger context (--context, at most " + std::to_string(limits.compiledContext) +
+           " with this artifact)";
+  return "compile the artifact for a larger context (llmc-opt --max-context N)";
 }
 
 void Sequences::trim(int32_t index) {

@@ -4,6 +4,7 @@
 #define LLMC_RUNTIME_CORE_SEQUENCES_H
 
 #include <cstdint>
+#include <string>
 #include <vector>
 
 namespace llmc::rt {
@@ -13,6 +14,7 @@ class Sequences {
 public:
   struct Shape {
     int64_t sequences, blocks, blockTokens, maxContext;
+    int64_t compiledContext; ///< that the artifact allows at most
     bool permuted;
   };
 
@@ -31,6 +33,8 @@ public:
 
   int64_t freeBlocks() const { return int64_t(freeList.size()); }
   const Shape &shape() const { return limits; }
+  /// For messages: the way to a larger context.
+  std::string largerContext() const;
   int64_t blocksFor(int64_t tokens) const {
     return (tokens + limits.blockTokens - 1) / limits.blockTokens;
   }

@@ -13,21 +13,25 @@ namespace {
 /// What a deployment comes to, from the options and the manifest.
 Sequences::Shape shapeOf(const Artifact &artifact, const SessionOptions &options) {
   const Limits &limits = artifact.manifest().limits;
-  auto bounded = [&](int64_t wanted, int64_t limit, const char *what, const char *key) {
+  auto bounded = [&](int64_t wanted, int64_t limit, const char *what, const char *key,
+                     const char *flag) {
     if (wanted < 0 || wanted > limit)
       throw UsageError(artifact.manifestPath() + ": limits." + key + ": " + what + " of " +
                        std::to_string(wanted) + " wanted, the artifact is compiled for at most " +
-                       std::to_string(limit) + ". Ask for less, or compile it with a larger limit");
+                       std::to_string(limit) + ". Ask for less, or compile it for more (llmc-opt " +
+                       flag + " N)");
     return wanted;
   };
   Sequences::Shape shape{};
   shape.permuted = options.permuteBlocks;
   shape.blockTokens = limits.blockTokens;
-  shape.sequences = options.maxSequences ? bounded(options.maxSequences, limits.maxSequences,
-                                                   "a number of sequences", "max_sequences")
-                                         : limits.maxSequences;
+  shape.compiledContext = limits.maxContext;
+  shape.sequences = options.maxSequences
+                        ? bounded(options.maxSequences, limits.maxSequences,
+                                  "a number of sequences", "max_sequences", "--max-sequences")
+                        : limits.maxSequences;
   shape.maxContext = options.maxContext ? bounded(options.maxContext, limits.maxContext,
-                                                  "a context", "max_context")
+                                                  "a context", "max_context", "--max-context")
                                         : limits.maxContext;
   if (options.blocks < 0 || options.blocks > INT32_MAX)
     throw UsageError(std::to_string(options.blocks) + " state blocks wanted, which is no number "
@@ -36,7 +40,8 @@ Sequences::Shape shapeOf(const Artifact &artifact, const SessionOptions &options
   if (options.blocks)
     shape.blocks = options.blocks;
   else if (options.maxContext)
-    shape.blocks = std::min<int64_t>(perContext * shape.sequences, INT32_MAX);
+    shape.blocks =
+        std::min<int64_t>(perContext * std::max<int64_t>(options.maxSequences, 1), INT32_MAX);
   else
     shape.blocks = limits.blocks;
   shape.maxContext = std::min(shape.maxContext, shape.blocks * shape.blockTokens);
@@ -204,6 +209,7 @@ const Artifact &Session::artifact() const { return *impl->artifact; }
 int Session::threads() const { return impl->ranks.front()->threads(); }
 const std::string &Session::variant() const { return impl->ranks.front()->variant(); }
 int64_t Session::maxContext() const { return impl->sequences.shape().maxContext; }
+std::string Session::largerContext() const { return impl->sequences.largerContext(); }
 int64_t Session::maxSequences() const { return impl->sequences.shape().sequences; }
 int64_t Session::maxTokens() const { return impl->artifact->manifest().limits.maxTokens; }
 int64_t Session::maxOutputs() const { return impl->artifact->manifest().limits.maxOutputs; }

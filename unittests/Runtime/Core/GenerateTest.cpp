@@ -225,5 +225,150 @@ TEST(CInterface, FromFolderToTokens) {
   EXPECT_STRNE(llmc_version_string(), "");
 }
 
+/// A tokenizer with a token for each letter of the tiny model's vocabulary.
+void writeTinyTokenizer(const std::filesystem::path &folder, const std::string &chatTemplate) {
+  TokenizerSpec spec;
+  for (const char *text :
+       {"<s>", "</s>", "<u>", "<a>", "a", "b", "c", "d", "e", "f", "g", "h", "i", "j", "k", "l"}) {
+    bool special = text[0] == '<';
+    if (special)
+      spec.addedTokens.push_back(
+          {.id = int32_t(spec.tokens.size()), .content = text, .special = true});
+    spec.tokens.push_back({text, special ? TokenType::Control : TokenType::Normal});
+  }
+  spec.bosId = 0;
+  spec.eosId = 1;
+  spec.endOfGenerationIds = {1};
+  spec.steps.emplace_back().kind = PreTokenizerStep::Kind::ByteLevel;
+  spec.chatTemplate = chatTemplate;
+  writeFile(folder / "tokenizer.json", spec.toJson());
+  writeTiny(folder, 1, [&](nlohmann::json &manifest) {
+    std::filesystem::path path = folder / "tokenizer.json";
+    manifest["tokenizer"] = {{"file", "tokenizer.json"}};
+    manifest["files"].push_back({{"path", "tokenizer.json"},
+                                 {"bytes", std::filesystem::file_size(path)},
+                                 {"sha256", sha256OfFile(path)}});
+  });
+}
+
+TEST(CInterface, AppliesTheChatTemplate) {
+  TemporaryFolder folder;
+  writeTinyTokenizer(
+      folder.path(),
+      "{{ bos_token }}{% for m in messages %}{{ '<u>' if m.role == 'user' else '<a>' }}"
+      "{{ m.content }}{{ eos_token }}{% endfor %}"
+      "{% if add_generation_prompt %}<a>{% endif %}");
+  llmc_artifact *artifact = nullptr;
+  ASSERT_EQ(llmc_artifact_open(folder.path().c_str(), 0, &artifact), LLMC_OK)
+      << llmc_error_message();
+  const char *roles[] = {"user", "assistant", "user"}, *contents[] = {"ab", "c", "d"};
+  size_t count = 0;
+  ASSERT_EQ(llmc_artifact_apply_chat_template(artifact, roles, contents, 3, 1, nullptr, &count),
+            LLMC_OK);
+  std::vector<int32_t> want = {0, 2, 4, 5, 1, 3, 6, 1, 2, 7, 1, 3};
+  ASSERT_EQ(count, want.size());
+  // Where the capacity is too small, only the number is set.
+  std::vector<int32_t> ids(count, -1);
+  --count;
+  EXPECT_EQ(llmc_artifact_apply_chat_template(artifact, roles, contents, 3, 1, ids.data(), &count),
+            LLMC_OK);
+  EXPECT_EQ(count, want.size());
+  EXPECT_EQ(ids.front(), -1);
+  EXPECT_EQ(llmc_artifact_apply_chat_template(artifact, roles, contents, 3, 1, ids.data(), &count),
+            LLMC_OK);
+  EXPECT_EQ(ids, want);
+  EXPECT_EQ(llmc_artifact_apply_chat_template(artifact, roles, contents, 3, 0, ids.data(), &count),
+            LLMC_OK);
+  EXPECT_EQ(count, want.size() - 1);
+
+  contents[1] = nullptr;
+  EXPECT_EQ(llmc_artifact_apply_chat_template(artifact, roles, contents, 3, 1, nullptr, &count),
+            LLMC_ERROR_USAGE);
+  EXPECT_STREQ(llmc_error_message(), "content is NULL");
+  EXPECT_EQ(llmc_artifact_apply_chat_template(artifact, nullptr, contents, 3, 1, nullptr, &count),
+            LLMC_ERROR_USAGE);
+  EXPECT_EQ(llmc_artifact_apply_chat_template(artifact, roles, contents, 1, 1, nullptr, nullptr),
+            LLMC_ERROR_USAGE);
+  llmc_artifact_close(artifact);
+
+  TemporaryFolder without;
+  writeTinyTokenizer(without.path(), "");
+  ASSERT_EQ(llmc_artifact_open(without.path().c_str(), 0, &artifact), LLMC_OK);
+  EXPECT_EQ(llmc_artifact_apply_chat_template(artifact, roles, contents, 1, 1, nullptr, &count),
+            LLMC_ERROR_INPUT);
+  EXPECT_THAT(llmc_error_message(), testing::HasSubstr("no chat template"));
+  llmc_artifact_close(artifact);
+}
+
+TEST(CInterface, TheContextAloneMeansOneSequence) {
+  TemporaryFolder folder;
+  writeTiny(folder.path());
+  llmc_artifact *artifact = nullptr;
+  ASSERT_EQ(llmc_artifact_open(folder.path().c_str(), 0, &artifact), LLMC_OK);
+  auto blocks = [&](int64_t context, int64_t sequences, int64_t wanted) {
+    llmc_session_options options = {};
+    options.size = sizeof options;
+    options.threads = 1;
+    options.max_context = context;
+    options.max_sequences = sequences;
+    options.blocks = wanted;
+    llmc_session *session = nullptr;
+    EXPECT_EQ(llmc_session_create(artifact, &options, &session), LLMC_OK) << llmc_error_message();
+    llmc_session_info info;
+    llmc_session_describe(session, &info);
+    EXPECT_EQ(info.max_sequences, sequences ? sequences : 4);
+    llmc_session_destroy(session);
+    return info.blocks;
+  };
+  EXPECT_EQ(blocks(0, 0, 0), 32);
+  EXPECT_EQ(blocks(0, 1, 0), 32);
+  EXPECT_EQ(blocks(10, 0, 0), 3);
+  EXPECT_EQ(blocks(10, 1, 0), 3);
+  EXPECT_EQ(blocks(10, 3, 0), 9);
+  EXPECT_EQ(blocks(10, 3, 5), 5);
+  llmc_artifact_close(artifact);
+}
+
+TEST(Generator, TheRemedyForAShortContextIsTheRightOne) {
+  TemporaryFolder folder;
+  auto artifact = openTiny(folder);
+  auto messageFor = [&](int64_t context) -> std::string {
+    Session session(artifact, {.threads = 1, .maxContext = context});
+    try {
+      Generator(session).generate(tinyTokens(49));
+    } catch (const InputError &error) {
+      return error.what();
+    }
+    return "";
+  };
+  EXPECT_THAT(messageFor(10), testing::HasSubstr("(--context, at most 48 with this artifact)"));
+  EXPECT_THAT(messageFor(48), testing::HasSubstr("(llmc-opt --max-context N)"));
+}
+
+TEST(Artifact, WhatIsNoneIsToBeCompiledFirst) {
+  TemporaryFolder folder;
+  auto messageFor = [](const std::filesystem::path &path) -> std::string {
+    try {
+      Artifact::open(path);
+    } catch (const InputError &error) {
+      return error.what();
+    }
+    return "";
+  };
+  auto file = folder.path() / "model.gguf";
+  writeFile(file, "GGUF");
+  for (const auto &path : {file, folder.path()})
+    EXPECT_THAT(messageFor(path), testing::HasSubstr("compile it first: llmc-opt " + path.string() +
+                                                     " --target=cpu -o DIR"));
+  writeTiny(folder.path());
+  auto ids = Artifact::open(folder.path());
+  try {
+    ids->tokenizer();
+    FAIL();
+  } catch (const InputError &error) {
+    EXPECT_THAT(error.what(), testing::HasSubstr("token ids only (llmc trace, llmc bench)"));
+  }
+}
+
 } // namespace
 } // namespace llmc::rt::test
