@@ -23,7 +23,9 @@
 #include "llvm/Transforms/InstCombine/InstCombine.h"
 #include "llvm/Transforms/Scalar/EarlyCSE.h"
 #include "llvm/Transforms/Scalar/LICM.h"
+#include "llvm/Transforms/Scalar/LoopRotation.h"
 #include "llvm/Transforms/Scalar/SimplifyCFG.h"
+#include "llvm/Transforms/Vectorize/LoopVectorize.h"
 #include <mutex>
 
 using namespace mlir;
@@ -148,6 +150,18 @@ void optimize(llvm::Module &module, llvm::TargetMachine &machine) {
   all.addPass(llvm::createModuleToFunctionPassAdaptor(std::move(each)));
   all.addPass(llvm::GlobalDCEPass());
   all.run(module, modules);
+
+  // Plain loops over elements take several lanes at a time. Sums are left alone: without
+  // fast-math none may be reordered.
+  llvm::FunctionPassManager plain;
+  plain.addPass(llvm::createFunctionToLoopPassAdaptor(llvm::LoopRotatePass()));
+  plain.addPass(llvm::LoopVectorizePass());
+  plain.addPass(llvm::InstCombinePass());
+  plain.addPass(llvm::EarlyCSEPass());
+  plain.addPass(llvm::SimplifyCFGPass());
+  for (llvm::Function &function : module)
+    if (!function.isDeclaration() && function.hasFnAttribute(vectorizeAttrName))
+      plain.run(function, functions);
 }
 
 LogicalResult generate(llvm::Module &module, llvm::TargetMachine &machine,

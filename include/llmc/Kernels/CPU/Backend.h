@@ -53,6 +53,9 @@ bool hostSupports(const CPUVariant &variant);
 /// Registers the dialects that generators use and their translation to LLVM IR.
 void registerKernelDialects(mlir::DialectRegistry &registry);
 
+/// `passthrough` attribute of functions with plain loops, which emitObjects vectorises.
+inline constexpr llvm::StringLiteral vectorizeAttrName = "llmc-vectorize";
+
 /// Lowers every llvm.func of `module` to the LLVM dialect. Transcendental
 /// functions of the math dialect become polynomials. Fails, with a diagnostic at
 /// the op, where another dialect, a call to a function without a body or an

@@ -120,6 +120,7 @@ static LLVM::LLVMFuncOp adopt(ModuleOp module, LLVM::LLVMFuncOp kernel, RowFunct
   body.setTuneCpuAttr(kernel.getTuneCpuAttr());
   body.setTargetFeaturesAttr(kernel.getTargetFeaturesAttr());
   body.setNoUnwind(true);
+  body.setPassthroughAttr(Builder(module.getContext()).getStrArrayAttr({vectorizeAttrName}));
   // Results overlap nothing, and arguments that overlap are only read.
   for (unsigned i = 0; i < body.getNumArguments(); ++i)
     body.setArgAttr(i, LLVM::LLVMDialect::getNoAliasAttrName(), UnitAttr::get(module.getContext()));
