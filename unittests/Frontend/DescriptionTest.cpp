@@ -106,8 +106,10 @@ TEST_F(Descriptions, ErrorsPointAtFileLineAndText) {
                      HasSubstr("2 * "));
   EXPECT_INPUT_ERROR(load(with("\"facts\"", "\"fatcs\"")), HasSubstr("fatcs"), HasSubstr("facts"));
   EXPECT_INPUT_ERROR(load(with("\"int(1, 64)\"", "\"int(1 64\"")), HasSubstr("int(low, high)"));
-  EXPECT_INPUT_ERROR(load(with("\"z * 2\"", "\"zz * 2\"")), HasSubstr("tiny.jsonc:"),
-                     HasSubstr("'zz'"), HasSubstr("'z'"));
+  EXPECT_INPUT_ERROR(load(with("\"z * 2\"", "\"z * twoo\"")), HasSubstr("tiny.jsonc:"),
+                     HasSubstr("'twoo'"), testing::Not(HasSubstr("did you mean")));
+  EXPECT_INPUT_ERROR(load(with("\"z * 2\"", "\"z + linear(y, embedd)\"")), HasSubstr("'embedd'"),
+                     HasSubstr("'embed'"));
   EXPECT_INPUT_ERROR(load(with("\"z * 2\"", "\"twice(z)\"")), HasSubstr("recursion"));
   EXPECT_INPUT_ERROR(load(with("\"2 * n\"", "\"double(n)\"")), HasSubstr("recursion"));
   EXPECT_INPUT_ERROR(load(with("\"V\": \"10\"", "\"V\": \"W\", \"W\": \"V\"")),
@@ -117,6 +119,33 @@ TEST_F(Descriptions, ErrorsPointAtFileLineAndText) {
   EXPECT_INPUT_ERROR(load(with("\"[V, D]\"", "\"[V, E]\"")), HasSubstr("'E'"));
   EXPECT_INPUT_ERROR(load(with("\"width\": 4", "\"width\": 65")), HasSubstr("width"),
                      HasSubstr("64"));
+}
+
+TEST_F(Descriptions, ValuesThatAreNeverUsed) {
+  const std::string rest = "\"x + twice(x)\"";
+  EXPECT_INPUT_ERROR(load(with("\"x = layers(embedding(tokens, embed))\", \"output_head(x",
+                               "\"x = embedding(tokens, embed)\", \"y = layers(x)\", "
+                               "\"output_head(x")),
+                     HasSubstr("tiny.jsonc:12:"), HasSubstr("value 'y' is never used"),
+                     HasSubstr("y = layers(x)"));
+  EXPECT_INPUT_ERROR(load(with(rest, "\"y = twice(x)\", \"y = x\", \"y\"")),
+                     HasSubstr("value 'y' is never used"));
+  EXPECT_INPUT_ERROR(load(with(rest, "\"a, b = linear(x, w, w)\", \"x + a\"")),
+                     HasSubstr("value 'b' is never used"));
+  EXPECT_INPUT_ERROR(load(with(rest, "\"twice(x)\", \"x\"")), HasSubstr("never used"));
+  // One that reads its own old value, a result with a name, and an observed value are fine.
+  EXPECT_TRUE(load(with(rest, "\"y = twice(x)\", \"y = y + x\", \"observe(y, 'y')\", "
+                              "\"out = y + x\"")));
+}
+
+TEST_F(Descriptions, UsersFileThatMatchesNothingIsNamed) {
+  TinyModel tiny("brand_new");
+  auto set = TinyModel::descriptions();
+  set.addFile(folder.write(
+      "own.jsonc", R"({ "extends": "llama", "match": { "model_type": ["other"] } })"));
+  EXPECT_INPUT_ERROR(loadModel(tiny.write(), set),
+                     HasSubstr("own.jsonc was given, but its match names model_type 'other'"),
+                     HasSubstr("--description FILE"));
 }
 
 TEST_F(Descriptions, ShapesAndOperationsAreChecked) {
@@ -131,6 +160,7 @@ TEST_F(Descriptions, ShapesAndOperationsAreChecked) {
   InspectReport unknown = verdict(with("\"linear(x, w)\"", "\"liner(x, w)\""));
   EXPECT_EQ(unknown.verdict, InspectReport::Verdict::Missing);
   EXPECT_THAT(unknown.reasons.at(0), HasSubstr("liner"));
+  EXPECT_THAT(unknown.reasons.at(0), HasSubstr("the operations are linear, embedding"));
 }
 
 TEST_F(Descriptions, CyclesOfExtensionAreRefused) {

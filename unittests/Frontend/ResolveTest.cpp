@@ -232,6 +232,26 @@ TEST(Resolve, UnknownArchitectureNamesTheNearest) {
   EXPECT_INPUT_ERROR(tiny.load(), HasSubstr("brand_new"), HasSubstr("nearest"));
 }
 
+TEST(Resolve, NearestIsNoReportOfTheModel) {
+  TinyModel tiny("brand_new");
+  tiny.set("num_local_experts", "8");
+  tiny.set("curious", "1");
+  tiny.set("further", "2");
+  InspectReport report = tiny.inspect();
+  std::string reasons = testing::PrintToString(report.reasons);
+  EXPECT_THAT(reasons, HasSubstr("key 'num_local_experts' = 8: mixture of experts is not"));
+  EXPECT_THAT(reasons, testing::Not(HasSubstr("--accept-key num_local_experts")));
+  EXPECT_THAT(reasons, testing::Not(HasSubstr("--accept-key curious")));
+  EXPECT_THAT(reasons, HasSubstr("--accept-key further"));
+  EXPECT_THAT(report.reasons.back(), HasSubstr("--description FILE"));
+  EXPECT_THAT(report.toText(), HasSubstr("as if it were '" + report.asIf + "':"));
+  Json json = parseJson(report.toJson(), "report");
+  EXPECT_EQ(json.find("parameters")->find("total")->integer, 0);
+  EXPECT_TRUE(json.find("tensors")->items.empty());
+  EXPECT_EQ(json.find("state")->find("full_attention")->find("layers")->integer, 0);
+  EXPECT_FALSE(json.find("config_keys")->find("used")->items.empty());
+}
+
 namespace {
 /// Writes the calls down and gives every operation the results it has.
 struct RecordingHooks : OpHooks {

@@ -145,6 +145,8 @@ public:
   /// general.architecture. Null when nothing matches. A source that is a description itself
   /// matches itself.
   std::shared_ptr<const Description> match(const ModelSource &source);
+  /// For a source that nothing matches: what each of the user's own files is for instead.
+  std::vector<std::string> userMisfits(const ModelSource &source);
   /// By name, whether excluded or not. Throws InputError with near names.
   std::shared_ptr<const Description> load(const std::string &name);
   /// Names that can match, sorted.

@@ -28,6 +28,9 @@ struct InspectReport {
   };
 
   std::string architecture, description, target;
+  /// Name of the nearest description where none matched: parameters, tensors and state are then
+  /// what they would be if it did, and no part of the published form.
+  std::string asIf;
   Verdict verdict = Verdict::Unknown;
   std::vector<std::string> reasons;
   int64_t parametersTotal = 0, parametersWithTied = 0, parametersActive = 0;

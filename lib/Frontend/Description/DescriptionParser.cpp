@@ -1,5 +1,5 @@
 //===- DescriptionParser.cpp - merged JSON to a Description ---------------===//
-#include "llmc/Frontend/ConfigView.h"
+#include "Hints.h"
 #include "llmc/Frontend/Description.h"
 #include "llmc/Support/Error.h"
 
@@ -65,6 +65,7 @@ public:
       description.blocks.push_back(block(head, value));
     for (const Json &line : list("model").items)
       description.model.push_back(statement(line));
+    checkUses(description.model);
     for (const auto &[fact, value] : object("facts").members)
       description.facts[fact] = expression(value);
     description.ropeInterleaved = pairing(root);
@@ -87,7 +88,7 @@ private:
   void onlyKeys(const Json &json, const std::vector<std::string> &known) const {
     for (const auto &[key, value] : json.members)
       if (std::find(known.begin(), known.end(), key) == known.end()) {
-        std::vector<std::string> near = nearNames(key, known, 1);
+        std::vector<std::string> near = nearWords(key, known, 1);
         fail(value, "'" + key + "' is no key of this part of a description" +
                         (near.empty() ? "" : "; did you mean '" + near[0] + "'?"));
       }
@@ -125,6 +126,40 @@ private:
     return parseExpression(source, locate(json));
   }
   Statement statement(const Json &json) const { return parseStatement(text(json), locate(json)); }
+
+  /// Every assigned name is read before it is assigned anew, or is the result. An `observe` of a
+  /// value is there for what it shows.
+  static void checkUses(const std::vector<Statement> &statements) {
+    for (size_t at = 0; at + 1 < statements.size(); ++at) {
+      const Statement &statement = statements[at];
+      const Expr &value = *statement.value;
+      if (value.kind == Expr::Kind::Call && value.name == "observe" && !value.children.empty() &&
+          value.children[0]->kind == Expr::Kind::Name)
+        continue;
+      if (statement.targets.empty())
+        throw InputError(statement.location.position() +
+                         ": the value of this statement is never used, in '" +
+                         statement.location.text + "'");
+      for (const std::string &target : statement.targets)
+        if (!isUsed(target, statements, at + 1))
+          throw InputError(statement.location.position() + ": value '" + target +
+                           "' is never used, in '" + statement.location.text + "'");
+    }
+  }
+  static bool isUsed(const std::string &name, const std::vector<Statement> &statements,
+                     size_t from) {
+    for (; from < statements.size(); ++from) {
+      std::vector<std::string> names;
+      collectNames(*statements[from].value, names);
+      if (std::find(names.begin(), names.end(), name) != names.end())
+        return true;
+      const std::vector<std::string> &targets = statements[from].targets;
+      if (std::find(targets.begin(), targets.end(), name) != targets.end())
+        return false;
+    }
+    return false;
+  }
+
   bool pairing(const Json &parent) const {
     const Json *json = parent.find("rope_pairing");
     if (!json)
@@ -310,6 +345,7 @@ private:
       fail(json, "a block is a list of statements");
     for (const Json &line : json.items)
       def.statements.push_back(statement(line));
+    checkUses(def.statements);
     return def;
   }
 

@@ -246,4 +246,29 @@ std::shared_ptr<const Description> DescriptionSet::match(const ModelSource &sour
   return nullptr;
 }
 
+std::vector<std::string> DescriptionSet::userMisfits(const ModelSource &source) {
+  std::vector<std::string> out;
+  for (const auto &[name, file] : files) {
+    if (!file.fromUser)
+      continue;
+    const Json *section = raw(name).find(source.isGguf() ? "gguf" : "match");
+    std::string has;
+    for (const char *key : {"arch", "model_type", "architectures"}) {
+      const Json *value = section ? section->find(key) : nullptr;
+      std::string values = value && value->isString() ? ", '" + value->text + "'" : "";
+      if (value)
+        for (const Json &item : value->items)
+          if (item.isString())
+            values += ", '" + item.text + "'";
+      if (!values.empty())
+        has += (has.empty() ? "" : " and ") + std::string(key) + values.substr(1);
+    }
+    const char *kind = source.isGguf() ? "gguf" : "match";
+    out.push_back(file.path + " was given, but " +
+                  (has.empty() ? "it has no '" + std::string(kind) + "' that names a model"
+                               : "its " + std::string(kind) + " names " + has));
+  }
+  return out;
+}
+
 } // namespace llmc::frontend

@@ -135,11 +135,16 @@ static std::string identity(const ModelSource &source) {
          (classes ? classes->dump(80) : std::string("(absent)"));
 }
 
-static std::vector<std::string> differences(const ModelSource &source, const Nearest &nearest) {
+static const char advice[] = "write a description with `extends` and `match` and pass --description "
+                             "FILE (docs/DayZero.md)";
+
+static std::vector<std::string> differences(const ModelSource &source, const Nearest &nearest,
+                                            DescriptionSet &descriptions) {
   std::vector<std::string> reasons;
   std::string first = source.path + ": no description matches " + identity(source);
   if (!nearest.description) {
     reasons.push_back(first + "; there are no descriptions to compare it with");
+    reasons.push_back(advice);
     return reasons;
   }
   reasons.push_back(first + "; the nearest is '" + nearest.description->name + "'" +
@@ -147,8 +152,11 @@ static std::vector<std::string> differences(const ModelSource &source, const Nea
                          ? ", from which nothing differs that is written in the config or the "
                            "tensors"
                          : ", which differs as follows"));
+  for (const std::string &misfit : descriptions.userMisfits(source))
+    reasons.push_back(misfit);
   for (const Problem &problem : nearest.model->problems)
     reasons.push_back(problem.message);
+  reasons.push_back(advice);
   return reasons;
 }
 
@@ -162,12 +170,13 @@ InspectReport inspectModel(std::shared_ptr<const ModelSource> source, Descriptio
     if (nearest.model) {
       fill(report, *nearest.model);
       report.description = nearest.description->file;
+      report.asIf = nearest.description->name;
     } else {
       for (const auto &member : source->config.members)
         report.keysUnknown.push_back(member.first);
     }
     report.verdict = InspectReport::Verdict::Unknown;
-    report.reasons = differences(*source, nearest);
+    report.reasons = differences(*source, nearest, descriptions);
     return report;
   }
   report.description = description->file;
@@ -186,9 +195,11 @@ std::shared_ptr<ResolvedModel> loadModel(const std::string &path, DescriptionSet
     return ResolvedModel::resolve(source, description, options);
   std::string message;
   std::vector<std::string> reasons =
-      differences(*source, findNearest(source, descriptions, options.acceptKeys));
-  for (size_t i = 0; i < reasons.size() && i < 10; ++i)
-    message += (i ? "\n" : "") + reasons[i];
+      differences(*source, findNearest(source, descriptions, options.acceptKeys), descriptions);
+  // The advice at the end stands however many there are.
+  for (size_t i = 0; i < reasons.size(); ++i)
+    if (i < 10 || i + 1 == reasons.size())
+      message += (i ? "\n" : "") + reasons[i];
   throw InputError(message);
 }
 

@@ -25,6 +25,19 @@ static Json tensorsOf(const std::vector<InspectReport::Tensor> &tensors) {
 }
 
 std::string InspectReport::toJson() const {
+  if (!asIf.empty()) {
+    // Nothing is known of a model that no description matches.
+    InspectReport known;
+    known.architecture = architecture;
+    known.description = description;
+    known.target = target;
+    known.verdict = verdict;
+    known.reasons = reasons;
+    known.keysUsed = keysUsed;
+    known.keysIrrelevant = keysIrrelevant;
+    known.keysUnknown = keysUnknown;
+    return known.toJson();
+  }
   Json root = Json::makeObject();
   root.set("architecture", Json::makeString(architecture));
   root.set("description", Json::makeString(description));
@@ -83,6 +96,8 @@ static std::string rounded(int64_t number) {
 std::string InspectReport::toText() const {
   std::string out = architecture + ": " + verdictName(verdict) + " on " + target + "\n";
   out += "description  " + description + "\n";
+  if (!asIf.empty())
+    out += "as if it were '" + asIf + "':\n";
   out += "parameters   " + std::to_string(parametersTotal) + " (" + rounded(parametersTotal) + ")";
   if (parametersWithTied != parametersTotal)
     out += ", with tied copies " + std::to_string(parametersWithTied);

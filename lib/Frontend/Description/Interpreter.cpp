@@ -1,4 +1,5 @@
 //===- Interpreter.cpp - running blocks against hooks ---------------------===//
+#include "Hints.h"
 #include "ParamEvaluator.h"
 
 #include <algorithm>
@@ -82,7 +83,7 @@ private:
       names.push_back(known.role);
     for (const auto &local : scope.locals)
       names.push_back(local.first);
-    std::vector<std::string> near = nearNames(name, names, 1);
+    std::vector<std::string> near = nearWords(name, names, 1);
     expressionError(expr, "'" + name +
                               "' is neither a value of this block nor a parameter nor "
                               "a tensor" +

@@ -1,6 +1,8 @@
 //===- ParamEvaluator.cpp - parameter values of one model -----------------===//
 #include "ParamEvaluator.h"
 
+#include "Hints.h"
+
 #include <algorithm>
 
 namespace llmc::frontend {
@@ -50,7 +52,7 @@ public:
       std::vector<std::string> names;
       for (const ParamDef &known : evaluator.description->params)
         names.push_back(known.name);
-      std::vector<std::string> near = nearNames(expr.name, names, 1);
+      std::vector<std::string> near = nearWords(expr.name, names, 1);
       expressionError(expr, "'" + expr.name + "' is no parameter" +
                                 (near.empty() ? "" : "; did you mean '" + near[0] + "'?"));
     }
@@ -143,7 +145,7 @@ Value ParamEvaluator::param(const ParamDef &def) {
   active.pop_back();
   if (const auto *absent = value.get<Value::Absent>()) {
     std::string hint;
-    for (const std::string &name : nearNames(absent->key, view->keys()))
+    for (const std::string &name : nearWords(absent->key, view->keys()))
       hint += (hint.empty() ? "; near names there: " : ", ") + name;
     throw InputError(view->fileName() + ": key '" + absent->key +
                      "' is absent and has no default; parameter '" + def.name + "' (" +

@@ -1,6 +1,8 @@
 //===- Resolver.cpp - config, facts and layer kinds -----------------------===//
 #include "Resolver.h"
 
+#include "Hints.h"
+
 #include "llmc/Frontend/GgufConfig.h"
 
 #include <algorithm>
@@ -253,16 +255,33 @@ void Resolver::finishConfigLedger() {
   // An unknown key goes first: it may explain everything else.
   std::vector<Problem> tail = std::move(model.problems);
   model.problems.clear();
+  size_t acceptable = 0, lastAcceptable = SIZE_MAX;
+  std::string lastKey;
   for (const auto &[key, value] : model.configLedger.unknown) {
-    std::vector<std::string> near = nearNames(key.substr(key.rfind('.') + 1), known);
+    if (const char *feature = featureOfKey(key)) {
+      problem(Problem::Kind::Unknown, source.configFile + ": key '" + key + "' = " + value + ": " +
+                                          feature + " is not implemented by description '" +
+                                          description.name + "'");
+      continue;
+    }
+    ++acceptable;
+    lastAcceptable = model.problems.size();
+    lastKey = key;
+    std::vector<std::string> near = nearWords(key.substr(key.rfind('.') + 1), known);
     std::string hint;
     for (const std::string &name : near)
       hint += (hint.empty() ? "; near names: " : ", ") + name;
     problem(Problem::Kind::Unknown,
             source.configFile + ": key '" + key + "' = " + value +
-                " is not known to description '" + description.name + "'" + hint +
-                "; if it changes nothing that is computed, pass --accept-key " + key);
+                " is not known to description '" + description.name + "'" + hint);
   }
+  // Once, with the last of them.
+  if (lastAcceptable < model.problems.size())
+    model.problems[lastAcceptable].message +=
+        (acceptable == 1 ? "; if it changes nothing that is computed, pass --accept-key "
+                         : "; for every key that changes nothing that is computed, pass "
+                           "--accept-key KEY, such as --accept-key ") +
+        lastKey;
   std::move(tail.begin(), tail.end(), std::back_inserter(model.problems));
 }
 

@@ -1,6 +1,8 @@
 //===- ShapeHooks.cpp - following shapes through a model ------------------===//
 #include "ShapeHooks.h"
 
+#include "Hints.h"
+
 #include <numeric>
 
 namespace llmc::frontend {
@@ -161,14 +163,18 @@ std::vector<Value> ShapeHooks::op(const OpCall &call) {
     return {same(call, 1)};
   if (name == "layers")
     return {layers(call)};
-  std::vector<std::string> near =
-      nearNames(name, {"linear", "embedding", "output_head", "rms_norm", "layer_norm",
-                       "split_heads", "merge_heads", "rotary", "attend", "gate", "activation",
-                       "select_rows", "observe", "layers"});
+  static const std::vector<std::string> operations = {
+      "linear",      "embedding", "output_head", "rms_norm", "layer_norm", "split_heads",
+      "merge_heads", "rotary",    "attend",      "gate",     "activation", "select_rows",
+      "observe",     "layers"};
+  std::vector<std::string> near = nearWords(name, operations);
+  std::string all;
+  for (const std::string &operation : operations)
+    all += (all.empty() ? "" : ", ") + operation;
   throw UnsupportedError(call.location.position() + ": '" + name +
                          "' is neither a block, a parameter function nor an operation" +
                          (near.empty() ? "" : "; did you mean '" + near[0] + "'?") + ", in '" +
-                         call.location.text + "'");
+                         call.location.text + "'; the operations are " + all);
 }
 
 } // namespace llmc::frontend

@@ -1,6 +1,8 @@
 //===- TensorLedger.cpp - weight families against the checkpoint ----------===//
 #include "Resolver.h"
 
+#include "Hints.h"
+
 #include <algorithm>
 #include <cmath>
 #include <cstring>
@@ -255,7 +257,7 @@ void Resolver::reportMissing(const std::vector<std::string> &missing) {
       source.checkpoint->files().empty() ? source.path : source.checkpoint->files().front();
   for (size_t i = 0; i < missing.size() && i < listed; ++i) {
     std::string hint;
-    for (const std::string &name : nearNames(missing[i], names, 2))
+    for (const std::string &name : nearWords(missing[i], names, 2))
       hint += (hint.empty() ? "; near names there: " : ", ") + name;
     problem(Problem::Kind::Invalid, where + ": the checkpoint lacks tensor '" + missing[i] +
                                         "', which the config calls for (" +
