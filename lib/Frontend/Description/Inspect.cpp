@@ -135,8 +135,8 @@ static std::string identity(const ModelSource &source) {
          (classes ? classes->dump(80) : std::string("(absent)"));
 }
 
-static const char advice[] = "write a description with `extends` and `match` and pass --description "
-                             "FILE (docs/DayZero.md)";
+static const char advice[] = "write a description with `extends` and `match` and pass "
+                             "--description FILE (docs/DayZero.md)";
 
 static std::vector<std::string> differences(const ModelSource &source, const Nearest &nearest,
                                             DescriptionSet &descriptions) {

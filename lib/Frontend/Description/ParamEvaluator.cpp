@@ -1,6 +1,5 @@
 //===- ParamEvaluator.cpp - parameter values of one model -----------------===//
 #include "ParamEvaluator.h"
-
 #include "Hints.h"
 
 #include <algorithm>

@@ -1,8 +1,6 @@
 //===- Resolver.cpp - config, facts and layer kinds -----------------------===//
 #include "Resolver.h"
-
 #include "Hints.h"
-
 #include "llmc/Frontend/GgufConfig.h"
 
 #include <algorithm>

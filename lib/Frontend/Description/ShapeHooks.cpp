@@ -1,6 +1,5 @@
 //===- ShapeHooks.cpp - following shapes through a model ------------------===//
 #include "ShapeHooks.h"
-
 #include "Hints.h"
 
 #include <numeric>

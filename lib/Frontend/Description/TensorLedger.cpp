@@ -1,6 +1,5 @@
 //===- TensorLedger.cpp - weight families against the checkpoint ----------===//
 #include "Resolver.h"
-
 #include "Hints.h"
 
 #include <algorithm>

@@ -171,3 +171,14 @@ module {
 // expected-error @+1 {{argument 0 of type 'tensor<16x?xf32>' has a dynamic dimension besides the rows}}
 func.func @step(%x: tensor<16x?xf32>) attributes {llm.entry} { return }
 }
+
+// -----
+
+module {
+func.func private @f(index, tensor<?x16xf32>) -> tensor<?x16xf32>
+func.func @step(%x: tensor<?x16xf32>) -> tensor<?x16xf32> attributes {llm.entry} {
+  // expected-error @+1 {{has no user: what the layers compute is lost}}
+  %y = llm.repeat [@f] from 0 count 2 (%x) : (tensor<?x16xf32>)
+  return %x : tensor<?x16xf32>
+}
+}

@@ -87,6 +87,8 @@ LogicalResult VerifyModelPass::verifyLayers(FunctionOpInterface entry) {
     if (from != next)
       return repeat.emitOpError() << "runs layers from " << from << " but layer " << next
                                   << " is the next one";
+    if (repeat->getNumResults() && repeat->use_empty())
+      return repeat.emitOpError("has no user: what the layers compute is lost");
     int64_t period = repeat.getCallees().size();
     if (count > (maxLayers - next) / period)
       return repeat.emitOpError() << "runs more than " << maxLayers << " layers";
