@@ -7,6 +7,7 @@
 #include "mlir/IR/Verifier.h"
 #include "mlir/Parser/Parser.h"
 #include "llvm/Support/FileSystem.h"
+#include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/Path.h"
 
 using namespace mlir;
@@ -30,12 +31,33 @@ void addDescriptions(frontend::DescriptionSet &set, const DescriptionOptions &op
     set.exclude(name);
 }
 
+/// MLIR's parser recurses over nested regions and brackets: a file that is nested more deeply
+/// than any program is refused before it can exhaust the stack.
+static std::string tooDeep(const std::string &path) {
+  constexpr int64_t deepest = 512;
+  auto buffer = llvm::MemoryBuffer::getFile(path);
+  if (!buffer)
+    return "cannot be read: " + buffer.getError().message();
+  int64_t depth = 0;
+  for (char c : (*buffer)->getBuffer()) {
+    depth += c == '{' || c == '[' || c == '(' || c == '<';
+    depth -= (c == '}' || c == ']' || c == ')' || c == '>') && depth > 0;
+    if (depth > deepest)
+      return "is nested more than " + std::to_string(deepest) + " deep, which no program is";
+  }
+  return "";
+}
+
 ImportedModel importModelFrom(const std::string &path, const DescriptionOptions &options,
                               MLIRContext &context) {
   ImportedModel result;
   if (StringRef(path).ends_with(".mlir")) {
     if (!llvm::sys::fs::exists(path)) {
       emitError(UnknownLoc::get(&context)) << path << ": no such file";
+      return result;
+    }
+    if (std::string problem = tooDeep(path); !problem.empty()) {
+      emitError(UnknownLoc::get(&context)) << path << ": " << problem;
       return result;
     }
     result.module = parseSourceFile<ModuleOp>(path, &context);

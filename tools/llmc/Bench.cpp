@@ -178,10 +178,10 @@ void addBenchCommand(CLI::App &app, int &exitCode) {
   CLI::App *command = app.add_subcommand("bench", "Measure prefill, and decoding right after it");
   arguments->deployment.add(*command, /*withContext=*/false);
   command->add_option("--prompt-tokens", arguments->promptTokens, "Tokens of the prompt")
-      ->check(CLI::NonNegativeNumber)
+      ->check(CLI::Range(int64_t(0), int64_t(1) << 31))
       ->capture_default_str();
   command->add_option("--generate-tokens", arguments->generateTokens, "Tokens decoded one by one")
-      ->check(CLI::NonNegativeNumber)
+      ->check(CLI::Range(int64_t(0), int64_t(1) << 31))
       ->capture_default_str();
   command->add_option("--repetitions", arguments->repetitions, "Runs after one to warm up")
       ->check(CLI::Range(1, 1000))

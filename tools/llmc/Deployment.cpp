@@ -159,9 +159,15 @@ std::string readTextFile(const std::string &path) {
   if (std::filesystem::is_directory(path, error))
     throw InputError(path + ": is a folder, wanted a text file");
   std::ifstream file(path, std::ios::binary);
-  std::string text((std::istreambuf_iterator<char>(file)), {});
-  if (!file)
+  // A prompt is at most some context long; a device that never ends is no prompt.
+  constexpr size_t largest = size_t(64) << 20;
+  std::string text(largest + 1, '\0');
+  file.read(text.data(), std::streamsize(text.size()));
+  if (!file.is_open() || file.bad())
     throw InputError(path + ": cannot be read; give a text file");
+  if (size_t(file.gcount()) > largest)
+    throw InputError(path + ": is longer than 64 MiB; give a text of at most that size");
+  text.resize(size_t(file.gcount()));
   return text;
 }
 

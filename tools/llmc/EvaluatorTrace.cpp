@@ -30,6 +30,11 @@ static std::vector<rt::TraceTensor> traceWithEvaluator(const TraceRequest &reque
   if (!model.resolved)
     throw InputError(request.subject + ": a .mlir file has no weights to trace with");
   model.resolved->requireWeights();
+  int64_t positions = int64_t(request.prompt.size()) + request.greedy;
+  if (model.resolved->contextLength > 0 && positions > model.resolved->contextLength)
+    throw InputError(request.subject + ": " + std::to_string(positions) +
+                     " positions are wanted, the model's context is " +
+                     std::to_string(model.resolved->contextLength) + "; shorten the input");
   reference::CheckpointWeights weights(model.resolved->source->checkpoint);
 
   reference::TraceOptions options;

@@ -3,6 +3,7 @@
 #include "Commands.h"
 #include "Deployment.h"
 
+#include <filesystem>
 #include <map>
 
 namespace llmc {
@@ -50,6 +51,12 @@ void trace(TraceArguments &arguments) {
   request.subject = arguments.deployment.artifact;
   request.threads = arguments.deployment.threads;
   request.onlyLogits = arguments.only == "logits";
+  rt::checkReplaceable(arguments.output);
+  for (const std::string &input : {arguments.inputs, arguments.with}) {
+    std::error_code error;
+    if (std::filesystem::equivalent(input, arguments.output, error))
+      throw UsageError(arguments.output + ": is an input of this trace; name another output");
+  }
   request.prompt = rt::readInputIds(arguments.inputs);
   if (!arguments.with.empty())
     request.otherPrompt = rt::readInputIds(arguments.with);

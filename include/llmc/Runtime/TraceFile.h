@@ -31,6 +31,8 @@ std::vector<int32_t> readInputIds(const std::filesystem::path &path);
 /// Writes beside \p path and renames, so that no reader sees half a file.
 void writeTraceFile(const std::filesystem::path &path, const std::vector<TraceTensor> &tensors);
 
+/// Throws InputError where something else than a plain file stands at \p path.
+void checkReplaceable(const std::filesystem::path &path);
 /// The same for any content.
 void writeFileAtomically(const std::filesystem::path &path,
                          const std::vector<std::string_view> &parts);

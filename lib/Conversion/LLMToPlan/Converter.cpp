@@ -352,6 +352,12 @@ LogicalResult Converter::run() {
   bindArguments(main.getBody().front());
   if (failed(convertBlock(main.getBody().front())))
     return failure();
+  if (main.getNumResults() == 1)
+    if (auto logits = dyn_cast<RankedTensorType>(main.getResultTypes().front());
+        logits && number("vocab_size") > 0 && logits.getShape().back() != number("vocab_size"))
+      return main.emitError("returns ")
+             << logits.getShape().back() << " logits a row, llm.model says vocab_size = "
+             << number("vocab_size") << "; the two have to agree";
   OperandRange results = main.getBody().front().getTerminator()->getOperands();
   for (auto [i, logits] : llvm::enumerate(results)) {
     auto buffer = bufferOf(logits, main);

@@ -1,6 +1,7 @@
 //===- ThreadTeam.cpp - persistent worker threads and barriers ------------===//
 
 #include "llmc/Runtime/ThreadTeam.h"
+#include "llmc/Support/Error.h"
 
 #include <algorithm>
 #include <climits>
@@ -8,7 +9,9 @@
 #include <linux/futex.h>
 #include <pthread.h>
 #include <sched.h>
+#include <string>
 #include <sys/syscall.h>
+#include <system_error>
 #include <unistd.h>
 #if defined(__x86_64__)
 #include <immintrin.h>
@@ -99,13 +102,15 @@ ThreadTeam::ThreadTeam(const Options &options)
   try {
     for (int worker = 1; worker < options.threads; ++worker)
       workers.emplace_back([this, worker, pin = options.pin] { serve(worker, pin); });
-  } catch (...) {
+  } catch (const std::system_error &) {
     pthread_sigmask(SIG_SETMASK, &before, nullptr);
     stopping = true;
     storeAndWake(epoch, epoch.load() + 1, epochSleepers);
     for (std::thread &thread : workers)
       thread.join();
-    throw;
+    throw InputError("only " + std::to_string(workers.size() + 1) + " of " +
+                     std::to_string(options.threads) +
+                     " threads could be started; ask for fewer (--threads)");
   }
   pthread_sigmask(SIG_SETMASK, &before, nullptr);
 }

@@ -106,7 +106,17 @@ std::vector<int32_t> readInputIds(const fs::path &path) {
                                    "I64 [1, T]");
 }
 
+void checkReplaceable(const fs::path &path) {
+  std::error_code error;
+  fs::file_status status = fs::symlink_status(path, error);
+  if (fs::exists(status) && !fs::is_regular_file(status))
+    throw InputError(path.string() + ": is " +
+                     (fs::is_directory(status) ? "a folder" : "a link or a device") +
+                     ", which writing would replace; name a plain file");
+}
+
 void writeFileAtomically(const fs::path &path, const std::vector<std::string_view> &parts) {
+  checkReplaceable(path);
   fs::path aside = path;
   aside += ".partial-" + std::to_string(getpid());
   auto fail = [&](const char *what) {
