@@ -71,6 +71,40 @@ TEST(ConfigView, RopeErrorsNameTheKey) {
   EXPECT_INPUT_ERROR(ropeOf(R"({"rope_scaling": 3})"), HasSubstr("rope_scaling"));
 }
 
+TEST(ConfigView, RopeValuesWithoutUsableFrequencies) {
+  EXPECT_INPUT_ERROR(ropeOf(R"({"rope_parameters": {"rope_type": "llama3", "factor": 1e-320,
+                                "low_freq_factor": 1, "high_freq_factor": 4,
+                                "original_max_position_embeddings": 32}})"),
+                     HasSubstr("rope_parameters.factor"), HasSubstr("e-320"));
+  EXPECT_INPUT_ERROR(ropeOf(R"({"rope_scaling": {"rope_type": "yarn", "factor": 4,
+                                "beta_fast": 1e-320, "original_max_position_embeddings": 32}})"),
+                     HasSubstr("rope_scaling.beta_fast"), HasSubstr("e-320"));
+  // Each in range, their product is not.
+  EXPECT_INPUT_ERROR(ropeOf(R"({"rope_theta": 1e38, "rope_scaling": {"type": "linear",
+                                "factor": 1e30}})"),
+                     HasSubstr("frequency"), HasSubstr("rope_scaling.factor = 1e"));
+  EXPECT_INPUT_ERROR(ropeOf(R"({"rope_scaling": {"rope_type": "yarn", "factor": 4, "mscale": -1e9,
+                                "mscale_all_dim": 1, "original_max_position_embeddings": 32}})"),
+                     HasSubstr("attention factor"), HasSubstr("rope_scaling.mscale = "));
+}
+
+TEST(ConfigView, EmptyObjectsAndDottedKeysAreEntries) {
+  EXPECT_INPUT_ERROR(ropeOf(R"({"rope_parameters": {"rope_theta": {}}})"),
+                     HasSubstr("rope_parameters.rope_theta"));
+  EXPECT_INPUT_ERROR(ropeOf(R"({"rope_theta": {}})"), HasSubstr("rope_theta"));
+  ConfigView config = view(
+      R"({"foo": {}, "rope_parameters": {"factor": 1, "bar": {}, "rope_theta": 5.0, "x.y": 1},
+          "rope_parameters.factor": 2, "rope_parameters.rope_theta": 3})");
+  config.rope({8, 10000.0, "", "rope"});
+  ConfigLedger ledger = config.finish({"rope_parameters.rope_theta"});
+  std::vector<std::string> unknown;
+  for (const auto &entry : ledger.unknown)
+    unknown.push_back(entry.first);
+  EXPECT_THAT(unknown, ElementsAre("'rope_parameters.factor'", "foo", "rope_parameters.'x.y'",
+                                   "rope_parameters.bar"));
+  EXPECT_THAT(ledger.accepted, ElementsAre(testing::Pair("'rope_parameters.rope_theta'", "3")));
+}
+
 TEST(ConfigView, ContradictionsBetweenSpellings) {
   EXPECT_INPUT_ERROR(view(R"({"rope_theta": 1, "rope_parameters": {"rope_theta": 2}})"),
                      HasSubstr("'rope_theta' is 1"), HasSubstr("rope_parameters.rope_theta"));

@@ -148,6 +148,59 @@ TEST_F(Descriptions, UsersFileThatMatchesNothingIsNamed) {
                      HasSubstr("--description FILE"));
 }
 
+TEST_F(Descriptions, EvaluationIsBounded) {
+  auto repeated = [](const std::string &start, const std::string &more, size_t count) {
+    std::string text = start;
+    while (count--)
+      text += more;
+    return text;
+  };
+  auto width = [&](const std::string &text) {
+    return with("\"V\": \"10\"", "\"V\": \"10\", \"W\": \"" + text + "\"");
+  };
+  for (const auto &[start, more] : std::map<std::string, std::string>{
+           {"1", "+1"}, {"[1]", "[0]"}, {"true", "||true"}, {"null", "??null"}})
+    EXPECT_INPUT_ERROR(load(width(repeated(start, more, 40000))), HasSubstr("tiny.jsonc:4:"),
+                       HasSubstr("the longest allowed has 4096"));
+  EXPECT_TRUE(load(width(repeated("1", "+1", 2047))));
+  // A chain of parameters, of expressions that are deep themselves as well.
+  for (const std::string &tail : {std::string(), repeated("", "+1", 100)}) {
+    std::string chain = "0\"";
+    for (int i = 0; i < 1000; ++i)
+      chain = "a" + std::to_string(i) + tail + "\", \"a" + std::to_string(i) + "\": \"" + chain;
+    chain.pop_back();
+    EXPECT_INPUT_ERROR(load(width(chain)), HasSubstr("tiny.jsonc:4:"),
+                       testing::AnyOf(HasSubstr("description 'tiny': more than 256 parameters"),
+                                      HasSubstr("nested deeper")));
+  }
+  std::string functions = "f0(1)", blocks;
+  for (int i = 0; i < 30; ++i) {
+    std::string number = std::to_string(i), next = std::to_string(i + 1);
+    functions += "\", \"f" + number + "(n)\": \"f" + next + "(n) + f" + next + "(n)";
+    blocks += "\"b" + number + "(y)\": [\"b" + next + "(b" + next + "(y))\"], ";
+  }
+  EXPECT_INPUT_ERROR(load(width(functions + "\", \"f30(n)\": \"1")),
+                     HasSubstr("description 'tiny': more than 1000000 calls"), HasSubstr("'f"));
+  std::string text = with("\"x + twice(x)\"", "\"b0(x)\"");
+  text.insert(text.find("\"twice(y)\""), blocks + "\"b30(y)\": [\"y\"], ");
+  EXPECT_INPUT_ERROR(load(text), HasSubstr("description 'tiny': more than 1000000 calls"),
+                     HasSubstr("'b"));
+}
+
+TEST_F(Descriptions, MatchAndAboutOfTheWrongType) {
+  TinyModel tiny;
+  for (const char *text : {R"({ "extends": "llama", "match": 5 })",
+                           R"({ "extends": "llama", "match": { "model_type": "llama" } })",
+                           R"({ "extends": "llama", "match": { "model_type": [3] } })",
+                           R"({ "extends": "llama", "about": [] })"}) {
+    auto set = TinyModel::descriptions();
+    set.addFile(folder.write("own.jsonc", text));
+    EXPECT_INPUT_ERROR(
+        loadModel(tiny.write(), set), HasSubstr("own.jsonc:1:"),
+        HasSubstr(std::string(text).find("about") != std::string::npos ? "'about'" : "'match"));
+  }
+}
+
 TEST_F(Descriptions, ShapesAndOperationsAreChecked) {
   auto verdict = [&](const std::string &text) {
     DescriptionSet set;

@@ -168,6 +168,16 @@ TEST(Resolve, RefusesConfigs) {
       {"hidden_size", "absent"});
 }
 
+TEST(Resolve, RefusesValuesWithoutMeaning) {
+  for (const char *value : {"0", "0.0", "1e-320"})
+    refuse([&](TinyModel &t) { t.set("rms_norm_eps", value); },
+           {"in decoder, rms_norm: epsilon is", "key 'rms_norm_eps' = "});
+  refuse([](TinyModel &t) { t.set("rope_scaling", R"({"type": "linear", "factor": 1e-320})"); },
+         {"rope_scaling.factor", "e-320"});
+  refuse([](TinyModel &t) { t.set("rope_parameters.factor", "2"); }, {"'rope_parameters.factor'"});
+  refuse([](TinyModel &t) { t.set("rope_parameters", R"({"foo": {}})"); }, {"rope_parameters.foo"});
+}
+
 TEST(Resolve, RefusesTensors) {
   refuse([](TinyModel &t) { t.set("num_hidden_layers", "3"); },
          {"layers.2.", "num_hidden_layers = 3"});

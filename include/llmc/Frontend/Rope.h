@@ -39,6 +39,10 @@ struct RopeRecord {
 /// angles agree to the last bit at every position.
 std::vector<float> computeInvFreq(const RopeRecord &rope);
 
+/// Why the record has no usable angles: a frequency or the attention factor that is not
+/// finite and positive. Empty for a good one.
+std::string ropeFault(const RopeRecord &rope);
+
 /// Yarn's factor for cos and sin: 0.1 * mscale * ln(factor) + 1, and 1 for factor <= 1.
 double yarnMscale(double factor, double mscale);
 

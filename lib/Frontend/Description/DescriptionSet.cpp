@@ -102,6 +102,31 @@ std::string DescriptionSet::addFile(const std::string &file) {
 
 void DescriptionSet::exclude(const std::string &name) { excluded.push_back(name); }
 
+/// What matching reads before a description is parsed: the wrong type must not read as none.
+static void checkIdentity(const Json &json, const std::string &path) {
+  auto fail = [&](const Json &at, const std::string &expected) {
+    throw InputError(path + ":" + std::to_string(at.line) + ":" + std::to_string(at.column) + ": " +
+                     expected + ", here is " + at.dump(80));
+  };
+  if (const Json *about = json.find("about"); about && !about->isNull() && !about->isString())
+    fail(*about, "'about' must be text");
+  const Json *match = json.find("match");
+  if (!match || match->isNull())
+    return;
+  if (!match->isObject())
+    fail(*match, "'match' must be an object");
+  for (const char *key : {"model_type", "architectures"}) {
+    const Json *list = match->find(key);
+    if (!list || list->isNull())
+      continue;
+    if (!list->isArray())
+      fail(*list, std::string("'match.") + key + "' must be a list");
+    for (const Json &item : list->items)
+      if (!item.isString())
+        fail(item, std::string("'match.") + key + "' must be a list of texts");
+  }
+}
+
 const Json &DescriptionSet::raw(const std::string &name) {
   auto it = files.find(name);
   if (it == files.end()) {
@@ -119,6 +144,7 @@ const Json &DescriptionSet::raw(const std::string &name) {
     if (!it->second.json->isObject())
       throw InputError(it->second.path + ": a description must be an object, it is " +
                        it->second.json->kindName());
+    checkIdentity(*it->second.json, it->second.path);
   }
   return *it->second.json;
 }

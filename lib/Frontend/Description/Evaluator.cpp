@@ -314,7 +314,25 @@ static Value call(const Expr &expr, EvalContext &context) {
   return it->second.run(expr, args);
 }
 
+namespace {
+/// Bounds the stack: chains of parameters and blocks nest the evaluations of their expressions.
+struct EvaluationDepth {
+  explicit EvaluationDepth(const Expr &expr) {
+    constexpr unsigned most = 3000;
+    if (depth >= most)
+      expressionError(expr, "the evaluation is nested deeper than " + std::to_string(most));
+    ++depth;
+  }
+  ~EvaluationDepth() { --depth; }
+  EvaluationDepth(const EvaluationDepth &) = delete;
+  EvaluationDepth &operator=(const EvaluationDepth &) = delete;
+  static thread_local unsigned depth;
+};
+thread_local unsigned EvaluationDepth::depth = 0;
+} // namespace
+
 Value evaluate(const Expr &expr, EvalContext &context) {
+  EvaluationDepth guard(expr);
   switch (expr.kind) {
   case Expr::Kind::Literal:
     return expr.literal;

@@ -344,11 +344,21 @@ private:
 
 } // namespace
 
+/// Trees are walked recursively, and a chain of operators is as deep as it is long.
+static void checkLength(const std::string &text, const SourceLocation &location) {
+  constexpr size_t most = 4096;
+  if (text.size() > most)
+    throw InputError(location.position() + ": an expression of " + std::to_string(text.size()) +
+                     " characters, the longest allowed has " + std::to_string(most));
+}
+
 ExprPtr parseExpression(const std::string &text, const SourceLocation &location) {
+  checkLength(text, location);
   return Parser(text, location).expression();
 }
 
 Statement parseStatement(const std::string &text, const SourceLocation &location) {
+  checkLength(text, location);
   return Parser(text, location).statement();
 }
 

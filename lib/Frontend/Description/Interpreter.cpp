@@ -3,6 +3,7 @@
 #include "ParamEvaluator.h"
 
 #include <algorithm>
+#include <cmath>
 
 namespace llmc::frontend {
 
@@ -133,7 +134,25 @@ private:
     if (expr.name == "observe" && layer && expandNames && args.size() > 1)
       if (const std::string *name = args[1].get<std::string>())
         args[1] = expandLayerName(*name, *layer);
+    checkEpsilon(expr, args, scope);
     return op(expr.name, std::move(args), std::move(named), scope);
+  }
+
+  /// Here, where the expression still leads to the config key.
+  void checkEpsilon(const Expr &expr, const ValueList &args, const Scope &scope) const {
+    size_t at = expr.name == "rms_norm" ? 2 : expr.name == "layer_norm" ? 3 : SIZE_MAX;
+    if (at >= args.size() || at >= expr.children.size() || !args[at].isNumber())
+      return;
+    // The operation computes in f32.
+    float epsilon = float(args[at].asDouble());
+    if (std::isfinite(epsilon) && epsilon > 0)
+      return;
+    std::string keys;
+    for (const std::string &key : params.keysBehind(*expr.children[at]))
+      if (params.view->has(key))
+        keys += (keys.empty() ? "; it comes from " : ", ") + params.view->describe(key);
+    expressionError(expr, "in " + scope.path + ", " + expr.name + ": epsilon is " +
+                              args[at].toText() + ", it must be positive and finite in f32" + keys);
   }
 
   Value callBlock(const Expr &expr, const BlockDef &block, ValueList args,
@@ -156,6 +175,7 @@ private:
     for (const std::string &formal : block.formals)
       if (!locals.count(formal))
         expressionError(expr, "block '" + block.name + "' needs the argument '" + formal + "'");
+    params.countCall(expr, block.name, active.size());
     active.push_back(&block);
     Value value = run(block.statements, std::move(locals), scope.path + "." + block.name);
     active.pop_back();

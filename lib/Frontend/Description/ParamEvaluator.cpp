@@ -123,12 +123,28 @@ void ParamEvaluator::checkType(const ParamDef &def, const Value &value) const {
   }
   if (!good)
     fail(typeName(def.type));
-  if (def.low && (value.asDouble() < *def.low || value.asDouble() > *def.high)) {
+  // Written so that NaN is outside.
+  if (def.low && !(value.asDouble() >= *def.low && value.asDouble() <= *def.high)) {
     auto bound = [&](double number) {
       return def.type == Type::Int ? std::to_string(int64_t(number)) : Value(number).toText();
     };
     fail(std::string(typeName(def.type)) + " from " + bound(*def.low) + " to " + bound(*def.high));
   }
+}
+
+/// Parameters, functions or blocks inside one another.
+static constexpr size_t mostNested = 256;
+
+void ParamEvaluator::countCall(const Expr &call, const std::string &name, size_t depth) {
+  constexpr uint64_t mostCalls = 1000000;
+  if (depth >= mostNested)
+    expressionError(call, "description '" + description->name + "': the call of '" + name +
+                              "' stands inside more than " + std::to_string(mostNested) +
+                              " others");
+  if (++calls > mostCalls)
+    expressionError(call, "description '" + description->name + "': more than " +
+                              std::to_string(mostCalls) +
+                              " calls of functions and blocks, the last of '" + name + "'");
 }
 
 Value ParamEvaluator::param(const ParamDef &def) {
@@ -137,6 +153,11 @@ Value ParamEvaluator::param(const ParamDef &def) {
   if (std::find(active.begin(), active.end(), def.name) != active.end())
     throw InputError(def.location.position() + ": parameter '" + def.name +
                      "' depends on itself by way of '" + active.back() + "'");
+  if (active.size() >= mostNested)
+    throw InputError(def.location.position() + ": description '" + description->name +
+                     "': more than " + std::to_string(mostNested) +
+                     " parameters refer to one another in a chain, which reaches '" + def.name +
+                     "' by way of '" + active.back() + "'");
   active.push_back(def.name);
   std::map<std::string, Value> none;
   ParamContext context(*this, &def, none);
@@ -161,6 +182,7 @@ Value ParamEvaluator::callFunction(const ParamDef &def, const Expr &call, ValueL
                               " arguments, not " + std::to_string(args.size()));
   if (std::find(active.begin(), active.end(), def.name) != active.end())
     expressionError(call, "'" + def.name + "' calls itself; recursion is not allowed");
+  countCall(call, def.name, active.size());
   std::map<std::string, Value> locals;
   for (size_t i = 0; i < args.size(); ++i)
     locals[def.formals[i]] = std::move(args[i]);
@@ -199,6 +221,9 @@ Value ParamEvaluator::ropeRecord(const Expr &call, const ValueList &args,
     throw InputError(view->fileName() + ": the checkpoint stores " +
                      std::to_string(ropeDivisors.size()) + " rope frequency divisors, a head of " +
                      std::to_string(record.dim) + " needs " + std::to_string(record.dim / 2));
+  if (std::string fault = ropeFault(record); !fault.empty())
+    throw InputError(view->fileName() +
+                     ": the rope frequency divisors of the checkpoint do not fit: " + fault);
   auto it = std::find(ropes.begin(), ropes.end(), record);
   if (it == ropes.end())
     it = ropes.insert(ropes.end(), record);
@@ -212,7 +237,9 @@ Value ParamEvaluator::evaluateWith(const Expr &expr, const std::map<std::string,
 
 static void collectKeys(const Description &description, const ConfigView &view, const Expr &expr,
                         const ParamDef *def, std::vector<const ParamDef *> &visited,
-                        std::vector<std::string> &keys) {
+                        std::vector<std::string> &keys, size_t depth = 0) {
+  if (depth > mostNested)
+    return;
   std::vector<std::string> names;
   collectNames(expr, names);
   for (const std::string &name : names) {
@@ -220,7 +247,7 @@ static void collectKeys(const Description &description, const ConfigView &view, 
     if (param && param != def) {
       if (std::find(visited.begin(), visited.end(), param) == visited.end()) {
         visited.push_back(param);
-        collectKeys(description, view, *param->value, param, visited, keys);
+        collectKeys(description, view, *param->value, param, visited, keys, depth + 1);
       }
     } else if (view.has(name) && std::find(keys.begin(), keys.end(), name) == keys.end()) {
       keys.push_back(name);

@@ -26,6 +26,10 @@ public:
   Value ropeRecord(const Expr &call, const ValueList &args,
                    const std::vector<std::pair<std::string, Value>> &named);
 
+  /// Counts a call of a parameter function or block, `depth` calls inside others; refuses
+  /// chains too long for the stack and calls too many to finish.
+  void countCall(const Expr &call, const std::string &name, size_t depth);
+
   /// Evaluates an expression over parameters and `locals` alone (shapes, conditions).
   Value evaluateWith(const Expr &expr, const std::map<std::string, Value> &locals);
 
@@ -52,6 +56,8 @@ private:
   std::map<std::string, Value> values;
   /// Names under evaluation, to refuse cycles.
   std::vector<std::string> active;
+  /// Calls so far.
+  uint64_t calls = 0;
 };
 
 } // namespace llmc::frontend

@@ -17,6 +17,18 @@ static bool mayDifferOutside(const std::string &key) {
   return keys.count(key) != 0;
 }
 
+/// The last part of a path. A key that holds the name of a nested object and a dot is quoted:
+/// it is not the key inside that object.
+static std::string pathPart(const std::string &key, bool inRope) {
+  size_t dot = key.find('.');
+  if (dot == std::string::npos)
+    return key;
+  std::string first = key.substr(0, dot);
+  bool looksNested =
+      inRope || first == nesting || first == "rope_scaling" || first == "rope_parameters";
+  return looksNested ? "'" + key + "'" : key;
+}
+
 ConfigView::ConfigView(Json config, std::string file,
                        const std::vector<std::pair<std::string, std::string>> &otherNames)
     : root(std::make_shared<const Json>(std::move(config))), file(std::move(file)) {
@@ -32,7 +44,7 @@ ConfigView::ConfigView(Json config, std::string file,
 
 void ConfigView::addObject(const Json &object, const std::string &prefix) {
   for (const auto &[key, value] : object.members) {
-    std::string path = prefix + key;
+    std::string path = prefix + pathPart(key, false);
     if (key == nesting && prefix.empty() && value.isObject() && !value.members.empty())
       continue;
     paths[path] = &value;
@@ -58,9 +70,9 @@ void ConfigView::addObject(const Json &object, const std::string &prefix) {
 void ConfigView::addRope(const Json &object, const std::string &prefix,
                          const std::string &layerType) {
   for (const auto &[field, value] : object.members) {
-    std::string path = prefix + field;
+    std::string path = prefix + pathPart(field, true);
     // Newer configs hold one object a layer type.
-    if (value.isObject() && layerType.empty()) {
+    if (value.isObject() && !value.members.empty() && layerType.empty()) {
       addRope(value, path + ".", field);
       continue;
     }
@@ -150,7 +162,11 @@ ConfigLedger ConfigView::finish(const std::vector<std::string> &acceptKeys) cons
     };
     if (std::any_of(irrelevantPatterns.begin(), irrelevantPatterns.end(), fits))
       ledger.irrelevant.insert(path);
-    else if (std::any_of(acceptKeys.begin(), acceptKeys.end(), fits))
+    else if (std::any_of(acceptKeys.begin(), acceptKeys.end(), fits) ||
+             std::any_of(acceptKeys.begin(), acceptKeys.end(), [&](const std::string &key) {
+               // A shell takes the quotes away.
+               return bare == "'" + key + "'";
+             }))
       ledger.accepted.emplace(path, value->dump(80));
     else
       ledger.unknown.emplace(path, value->dump(80));

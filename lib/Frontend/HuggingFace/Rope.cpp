@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdio>
 #include <numbers>
 
 namespace llmc::frontend {
@@ -110,6 +111,23 @@ std::vector<float> computeInvFreq(const RopeRecord &rope) {
   for (size_t i = 0; i < rope.freqDivisors.size() && i < freqs.size(); ++i)
     freqs[i] /= rope.freqDivisors[i];
   return freqs;
+}
+
+std::string ropeFault(const RopeRecord &rope) {
+  auto text = [](float value) {
+    char digits[32];
+    std::snprintf(digits, sizeof digits, "%g", double(value));
+    return std::string(digits);
+  };
+  std::vector<float> freqs = computeInvFreq(rope);
+  for (size_t i = 0; i < freqs.size(); ++i)
+    if (!std::isfinite(freqs[i]) || freqs[i] <= 0)
+      return "rotary frequency " + std::to_string(i) + " is " + text(freqs[i]) +
+             ", it must be finite and positive";
+  float factor = float(rope.attentionFactor);
+  if (!std::isfinite(factor) || factor <= 0)
+    return "the attention factor is " + text(factor) + ", it must be finite and positive";
+  return {};
 }
 
 } // namespace llmc::frontend

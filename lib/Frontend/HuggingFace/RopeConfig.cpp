@@ -46,6 +46,9 @@ public:
     double value = entry->value->asDouble();
     if (!entry->value->isNumber() || !std::isfinite(value) || (positive && value <= 0))
       fail(*entry, positive ? "a positive number" : "a number");
+    // Angles are computed in f32.
+    if (positive && !std::isnormal(float(value)))
+      fail(*entry, "a positive number in the range of f32");
     return value;
   }
   int64_t integer(const std::string &field, int64_t otherwise) const {
@@ -118,6 +121,9 @@ RopeRecord ConfigView::rope(const RopeRequest &request) {
   if (rope.dim < 2 || rope.dim % 2)
     throw InputError(file + ": a rotary embedding over " + std::to_string(rope.dim) +
                      " dimensions of a head; the number must be even and positive");
+  if (rope.dim > (int64_t(1) << 20))
+    throw InputError(file + ": a rotary embedding over " + std::to_string(rope.dim) +
+                     " dimensions of a head is too large");
   rope.theta = fields.number("rope_theta", request.defaultTheta);
   if (rope.theta <= 1)
     throw InputError(file + ": key 'rope_theta' = " + Json::makeDouble(rope.theta).dump() +
@@ -158,6 +164,22 @@ RopeRecord ConfigView::rope(const RopeRequest &request) {
                            "llama3 and yarn");
   }
   markIrrelevantRope(request.layerType, {"finetuned"});
+  if (std::string fault = ropeFault(rope); !fault.empty()) {
+    std::string values;
+    std::set<std::string> groups = {request.layerType, ""};
+    for (const std::string &group : groups)
+      for (const auto &[field, spellings] : ropeFields[group])
+        if (!spellings.empty())
+          values += (values.empty() ? "" : ", ") + spellings.front().path + " = " +
+                    spellings.front().value->dump(80);
+    if (positions)
+      values += (values.empty() ? "" : ", ") + std::string("max_position_embeddings = ") +
+                positions->dump(80);
+    throw InputError(file +
+                     ": the values of rope_parameters (or rope_scaling) do not fit "
+                     "together: " +
+                     fault + "; they are " + (values.empty() ? "all absent" : values));
+  }
   return rope;
 }
 

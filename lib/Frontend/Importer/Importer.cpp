@@ -275,6 +275,8 @@ Importer::Results Importer::mergeHeads(const OpCall &call) {
 Importer::Results Importer::rotary(const OpCall &call) {
   mlir::Value x = tensor(call, 0);
   const RopeRecord &rope = model.ropes[ropeArg(call, 1).index];
+  if (std::string fault = ropeFault(rope); !fault.empty())
+    opError(call, fault + "; see rope_parameters (or rope_scaling) in the config");
   std::vector<float> frequencies = computeInvFreq(rope);
   auto attr = RopeAttr::get(&context, ropeTypeName(rope.type), rope.theta, rope.dim,
                             rope.interleaved ? RopePairing::Interleaved : RopePairing::Halves,
