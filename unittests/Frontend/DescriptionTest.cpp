@@ -162,7 +162,9 @@ TEST_F(Descriptions, EvaluationIsBounded) {
            {"1", "+1"}, {"[1]", "[0]"}, {"true", "||true"}, {"null", "??null"}})
     EXPECT_INPUT_ERROR(load(width(repeated(start, more, 40000))), HasSubstr("tiny.jsonc:4:"),
                        HasSubstr("the longest allowed has 4096"));
-  EXPECT_TRUE(load(width(repeated("1", "+1", 2047))));
+  EXPECT_TRUE(load(width(repeated("1", "+1", 400))));
+  EXPECT_INPUT_ERROR(load(width(repeated("1", "+1", 2047))), HasSubstr("tiny.jsonc:4:"),
+                     HasSubstr("nested deeper than 512"));
   // A chain of parameters, of expressions that are deep themselves as well.
   for (const std::string &tail : {std::string(), repeated("", "+1", 100)}) {
     std::string chain = "0\"";

@@ -316,9 +316,10 @@ static Value call(const Expr &expr, EvalContext &context) {
 
 namespace {
 /// Bounds the stack: chains of parameters and blocks nest the evaluations of their expressions.
+/// A level takes up to 5 KiB in a build with sanitizers, and the stack may be 8 MiB.
 struct EvaluationDepth {
   explicit EvaluationDepth(const Expr &expr) {
-    constexpr unsigned most = 3000;
+    constexpr unsigned most = 512;
     if (depth >= most)
       expressionError(expr, "the evaluation is nested deeper than " + std::to_string(most));
     ++depth;
