@@ -94,11 +94,10 @@ void checkArtifactFolder(const std::string &folder) {
     if (!fs::is_empty(target, error) && !fs::exists(fs::path(target) / "manifest.json", error))
       throw InputError(target + ": holds other files than an artifact; name a new folder");
   }
-  fs::path parent = fs::path(target).parent_path();
-  if (parent.empty())
-    parent = ".";
-  if (!fs::exists(parent, error))
-    throw InputError(target + ": the folder " + parent.string() + " does not exist");
+  // Missing parents are made with the artifact; the nearest that exists must allow it.
+  fs::path parent = fs::absolute(target, error).parent_path();
+  while (!fs::exists(parent, error) && parent.has_relative_path())
+    parent = parent.parent_path();
   if (!fs::is_directory(parent, error))
     throw InputError(target + ": " + parent.string() + " is not a folder");
   if (::access(parent.c_str(), W_OK | X_OK) != 0)
@@ -114,6 +113,10 @@ ArtifactFolder::ArtifactFolder(std::string folder) : target(withoutSlashes(std::
   unfinished.throwIfStopping();
   std::error_code error;
   fs::remove_all(temporary, error);
+  for (fs::path parent = fs::absolute(target, error).parent_path(); !fs::exists(parent, error);
+       parent = parent.parent_path())
+    madeParents.push_back(parent.string());
+  fs::create_directories(fs::absolute(target, error).parent_path(), error);
   if (!fs::create_directory(temporary, error) || error)
     throw InputError(temporary + ": cannot be created: " + error.message());
   unfinished.folders.insert(temporary);
@@ -123,8 +126,12 @@ ArtifactFolder::~ArtifactFolder() {
   Unfinished &unfinished = Unfinished::get();
   std::lock_guard guard(unfinished.lock);
   std::error_code error;
-  if (unfinished.folders.erase(temporary))
+  if (unfinished.folders.erase(temporary)) {
     fs::remove_all(temporary, error);
+    // Only what is still empty: another artifact may have come meanwhile.
+    for (const std::string &parent : madeParents)
+      fs::remove(parent, error);
+  }
 }
 
 std::string ArtifactFolder::pathOf(std::string_view name) const {

@@ -34,11 +34,13 @@ public:
 
 private:
   std::string target, temporary;
+  /// Parents that were missing, the innermost first; removed again without commit.
+  std::vector<std::string> madeParents;
   std::vector<ArtifactFile> list;
 };
 
 /// Throws InputError where no artifact can be written to `folder`: it holds other things, or
-/// its parent does not exist. To be asked before long work.
+/// its parent is no folder or cannot be written. To be asked before long work.
 void checkArtifactFolder(const std::string &folder);
 
 /// Removes the folders of all artifacts under way and lets none begin or end after that; for
