@@ -19,7 +19,6 @@ config.environment["LC_ALL"] = "C.UTF-8"
 config.substitutions.append(("%source_dir", config.llmc_src_root))
 config.substitutions.append(("%build_dir", config.llmc_obj_root))
 config.substitutions.append(("%python", config.python))
-config.substitutions.append(("%models", os.path.join(config.llmc_src_root, "test", "Inputs", "models")))
 
 # A missing feature is reported as unsupported, never silently passed.
 if shutil.which("ptxas") or os.path.exists("/usr/local/cuda/bin/ptxas"):

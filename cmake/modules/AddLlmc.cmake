@@ -27,6 +27,13 @@ function(llmc_protect_libs out)
   set(${out} "${args}" PARENT_SCOPE)
 endfunction()
 
+# Adds each of the folders below this one; a name that is none is an error.
+function(llmc_add_subdirectories)
+  foreach(dir ${ARGN})
+    add_subdirectory(${dir})
+  endforeach()
+endfunction()
+
 # A source folder's object library, gathered into one of the two shared
 # libraries: libllmc-runtime.so (below lib/Runtime) or libllmc-compiler.so.
 #   llmc_add_library(NAME SRCS... [MLIR [EXCEPTIONS]] [LINK_LIBS ...] [DEPENDS ...])

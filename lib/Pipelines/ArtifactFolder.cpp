@@ -1,6 +1,7 @@
 //===- ArtifactFolder.cpp - a folder that appears whole -------------------===//
 #include "ArtifactFolder.h"
 
+#include "llmc/Runtime/Manifest.h"
 #include "llmc/Support/Error.h"
 
 #include <cerrno>
@@ -9,37 +10,12 @@
 #include <fstream>
 #include <memory>
 #include <mutex>
-#include <openssl/evp.h>
 #include <set>
 #include <unistd.h>
 
 namespace fs = std::filesystem;
 
 namespace llmc {
-
-static std::string sha256Of(const std::string &path) {
-  std::ifstream in(path, std::ios::binary);
-  if (!in)
-    throw InputError(path + ": cannot be read back for hashing");
-  std::unique_ptr<EVP_MD_CTX, decltype(&EVP_MD_CTX_free)> context(EVP_MD_CTX_new(),
-                                                                  EVP_MD_CTX_free);
-  if (!context || EVP_DigestInit_ex(context.get(), EVP_sha256(), nullptr) != 1)
-    throw InternalError("SHA-256 is not available in libcrypto");
-  std::vector<char> buffer(1 << 20);
-  while (in) {
-    in.read(buffer.data(), std::streamsize(buffer.size()));
-    EVP_DigestUpdate(context.get(), buffer.data(), size_t(in.gcount()));
-  }
-  unsigned char digest[EVP_MAX_MD_SIZE];
-  unsigned size = 0;
-  EVP_DigestFinal_ex(context.get(), digest, &size);
-  std::string text;
-  for (unsigned i = 0; i < size; ++i) {
-    text += "0123456789abcdef"[digest[i] >> 4];
-    text += "0123456789abcdef"[digest[i] & 15];
-  }
-  return text;
-}
 
 //===----------------------------------------------------------------------===//
 // Folders under way
@@ -154,7 +130,7 @@ void ArtifactFolder::write(std::string_view name, std::string_view content) {
 
 void ArtifactFolder::record(std::string_view name) {
   std::string path = pathOf(name);
-  list.push_back({std::string(name), uint64_t(fs::file_size(path)), sha256Of(path)});
+  list.push_back({std::string(name), uint64_t(fs::file_size(path)), rt::sha256OfFile(path)});
 }
 
 void ArtifactFolder::commit() {
