@@ -28,8 +28,12 @@ shared = os.path.join(config.llmc_src_root, os.path.pardir, "shared")
 if os.path.exists(os.path.join(shared, "checks", "check.py")):
     config.available_features.add("shared")
     config.substitutions.append(("%shared", os.path.realpath(shared)))
-# The real model that scripts/test.sh and scripts/demo.sh fetch.
-smollm2 = os.path.join(config.llmc_src_root, "build", "models", "SmolLM2-135M-Instruct.Q4_1.gguf")
-if os.path.exists(smollm2):
-    config.available_features.add("smollm2")
-    config.substitutions.append(("%smollm2", smollm2))
+# Published models, where scripts/test.sh could fetch them.
+for name, file in (
+    ("smollm2", "SmolLM2-135M-Instruct.Q4_1.gguf"),
+    ("gemma3", "gemma-3-270m-q4_k_m.gguf"),
+):
+    model = os.path.join(config.llmc_src_root, "build", "models", file)
+    if os.path.exists(model):
+        config.available_features.add(name)
+        config.substitutions.append(("%" + name, model))
