@@ -118,11 +118,11 @@ TEST_F(Gguf, ReadsTensorsAndTokenizer) {
 
 TEST_F(Gguf, ListsFormatsItCannotRead) {
   Builder builder;
-  builder.addTensor("w", {256}, 14, 0);
-  builder.data = std::string(210, '\0');
+  builder.addTensor("w", {256}, 17, 0);
+  builder.data = std::string(74, '\0');
   GgufFile file = open(builder);
-  EXPECT_EQ(file.checkpoint->find("w")->format->name, "q6_k");
-  EXPECT_INPUT_ERROR(file.checkpoint->values(*file.checkpoint->find("w")), HasSubstr("q6_k"),
+  EXPECT_EQ(file.checkpoint->find("w")->format->name, "iq2_xs");
+  EXPECT_INPUT_ERROR(file.checkpoint->values(*file.checkpoint->find("w")), HasSubstr("iq2_xs"),
                      HasSubstr("'w'"));
 }
 

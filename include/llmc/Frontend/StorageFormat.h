@@ -12,13 +12,25 @@
 #include <cstdint>
 #include <optional>
 #include <span>
+#include <string>
 #include <string_view>
 #include <vector>
 
 namespace llmc::frontend {
 
 /// What one stored element is.
-enum class ElementKind : uint8_t { Float, BFloat, Float8, SignedInt, UnsignedInt, Boolean, Quant };
+enum class ElementKind : uint8_t {
+  Float,
+  BFloat,
+  Float8,
+  /// A float of less than a byte, packed.
+  SubByte,
+  Complex,
+  SignedInt,
+  UnsignedInt,
+  Boolean,
+  Quant
+};
 /// What multiplies a block's quants.
 enum class ScaleKind : uint8_t { None, F16, F32, Other };
 
@@ -55,11 +67,30 @@ const StorageFormat *findGgmlFormat(uint32_t ggmlType);
 /// Bytes of `elements` values; nothing when not a whole number of blocks or too large.
 std::optional<uint64_t> storageBytes(const StorageFormat &format, uint64_t elements);
 
-/// Exact values of a readable float format:
-///   f32, f16, bf16  exact widening (f64 rounds to nearest)
-///   q4_0  d * (q - 8)            exact
-///   q4_1  fma(q, d, m) in f32    d * q is exact, then one rounding
-///   q8_0  d * q                  exact
+/// "f32, f16, ...": the readable formats, and all dtypes of safetensors, for messages.
+std::string readableNames();
+std::string safetensorsNames();
+
+/// Values of a readable format. d and m are the block's halves, q a quant, k the IQ4 value or
+/// twice the e2m1 value that q stands for. All of it is exact in f32 but what is marked, which
+/// is rounded once, to nearest:
+///   f32 f16 bf16 f8*  widening; f8e8m0 is 2^(x - 127), its 255 and the NaN codes are NaN
+///   f64               rounded once
+///   q4_0  d * (q - 8)                        q5_0  d * (q - 16)
+///   q4_1 q5_1         fma(q, d, m)           rounded once
+///   q8_0 q8_1         d * q                  (the sum that q8_1 stores is no part of a value)
+///   iq4_nl            d * k
+///   mxfp4             2^(e - 128) * k        e = 255 is 2^127 as in ggml, not NaN
+///   nvfp4             d / 2 * k              d an unsigned e4m3 of 16 elements, 0x7F is 0
+///   q2_k q4_k q5_k    fma(q, d * sc, -(dmin * mn))   rounded once; sc and mn integers of 16 or
+///                                            32 elements
+///   q3_k              d * (sc - 32) * (q - 4)
+///   q6_k              d * sc * (q - 32)
+///   q8_k              d * q                  d is an f32: rounded once
+///   iq4_xs            d * (sc - 32) * k
+///   tq1_0 tq2_0       d * (q - 1)
+/// These are the formulas of ggml-org/llama.cpp (ggml-quants.c) and of its Python package
+/// gguf; F8 as in the OCP 8-bit floating point specification, FNUZ as in arXiv:2206.02915.
 /// `bytes` must hold whole blocks and `out` as many elements as they have. Throws
 /// InputError naming the format when it is not readable.
 void dequantize(const StorageFormat &format, std::span<const std::byte> bytes,

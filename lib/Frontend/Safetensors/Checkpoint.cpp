@@ -121,7 +121,7 @@ std::vector<float> Checkpoint::values(const CheckpointTensor &tensor) const {
   if (!tensor.format->readable)
     throw InputError(paths[tensor.file] + ": tensor '" + tensor.name + "' is stored as " +
                      std::string(tensor.format->name) +
-                     ", which llmc cannot read yet; convert it to f16, bf16, q8_0 or q4_1");
+                     ", which llmc cannot read yet; readable are " + readableNames());
   std::vector<float> out(*count);
   dequantize(*tensor.format, data(tensor), out);
   return out;

@@ -59,8 +59,7 @@ static CheckpointTensor readTensor(const std::string &path, const std::string &n
   tensor.format = findSafetensorsFormat(dtype->text);
   if (!tensor.format)
     throw InputError(where + "dtype " + quoteJson(dtype->text) +
-                     " is not known; known are F32, F16, BF16, F64, F8_*, I8 to I64, U8 to "
-                     "U64 and BOOL");
+                     " is not known; known are " + safetensorsNames());
   if (shape->items.size() > 8)
     throw InputError(where + "has " + std::to_string(shape->items.size()) +
                      " dimensions, at most 8 are supported");
