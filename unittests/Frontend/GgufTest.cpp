@@ -1,47 +1,15 @@
 //===- GgufTest.cpp - good and hostile GGUF files -------------------------===//
+#include "GgufBuilder.h"
 #include "llmc/Frontend/Gguf.h"
-#include "TestFiles.h"
 
 using namespace llmc;
 using namespace llmc::frontend;
 using namespace llmc::test;
 using testing::HasSubstr;
 
+using Builder = GgufBuilder;
+
 namespace {
-
-std::string text(const std::string &value) { return bytesOf<uint64_t>(value.size()) + value; }
-
-/// Builds a file piece by piece.
-struct Builder {
-  uint32_t version = 3;
-  uint64_t alignment = 32;
-  std::vector<std::string> pairs, infos;
-  std::string data;
-  std::optional<uint64_t> tensorCount, pairCount;
-
-  Builder() { add("general.architecture", 8, text("llama")); }
-  void add(const std::string &key, uint32_t type, const std::string &value) {
-    pairs.push_back(text(key) + bytesOf(type) + value);
-  }
-  void addTensor(const std::string &name, std::vector<uint64_t> dims, uint32_t type,
-                 uint64_t offset) {
-    std::string info = text(name) + bytesOf<uint32_t>(uint32_t(dims.size()));
-    for (uint64_t dim : dims)
-      info += bytesOf(dim);
-    infos.push_back(info + bytesOf(type) + bytesOf(offset));
-  }
-  std::string bytes() const {
-    std::string out = "GGUF" + bytesOf(version) +
-                      bytesOf<uint64_t>(tensorCount.value_or(infos.size())) +
-                      bytesOf<uint64_t>(pairCount.value_or(pairs.size()));
-    for (const std::string &pair : pairs)
-      out += pair;
-    for (const std::string &info : infos)
-      out += info;
-    out.resize((out.size() + alignment - 1) / alignment * alignment);
-    return out + data;
-  }
-};
 
 class Gguf : public testing::Test {
 protected:
@@ -116,6 +84,34 @@ TEST_F(Gguf, ReadsTensorsAndTokenizer) {
   EXPECT_NO_THROW(file.checkpoint->throwDeferredFaults());
 }
 
+TEST_F(Gguf, LongListsAreNotKept) {
+  // A value takes a hundred bytes: one megabyte of them is the bound for all lists together.
+  auto list = [](uint64_t count) {
+    return bytesOf<uint32_t>(0) + bytesOf(count) + std::string(count, '\1');
+  };
+  Builder builder;
+  builder.add("a", 9, list(1 << 20));
+  builder.add("b", 9, list(1));
+  builder.add("c", 9, bytesOf<uint32_t>(8) + bytesOf<uint64_t>(2) + text("x") + text("yz"));
+  builder.add("d", 9, list(0));
+  builder.add("e", 4, bytesOf<uint32_t>(5));
+  GgufFile file = open(builder);
+  EXPECT_EQ(file.metadata.find("a")->items.size(), 1u << 20);
+  EXPECT_EQ(file.metadata.find("b")->text, "<list of 1 values>");
+  EXPECT_EQ(file.metadata.find("c")->text, "<list of 2 values>");
+  EXPECT_EQ(file.metadata.find("d")->items.size(), 0u);
+  EXPECT_EQ(file.metadata.find("e")->integer, 5);
+  builder.add("n", 9, bytesOf<uint32_t>(9) + bytesOf<uint64_t>(1) + list(0));
+  EXPECT_INPUT_ERROR(open(builder), HasSubstr("'n'"), HasSubstr("1048576"));
+}
+
+TEST_F(Gguf, ManyKeysTakeLinearTime) {
+  Builder builder;
+  for (int i = 0; i < 60000; ++i)
+    builder.add("key" + std::to_string(i), 0, bytesOf<uint8_t>(1));
+  EXPECT_EQ(open(builder).metadata.members.size(), 60001u);
+}
+
 TEST_F(Gguf, ListsFormatsItCannotRead) {
   Builder builder;
   builder.addTensor("w", {256}, 17, 0);
@@ -156,7 +152,7 @@ TEST_F(Gguf, RefusesMetadata) {
   EXPECT_INPUT_ERROR(open(with("general.architecture", 8, text("x"))), HasSubstr("twice"));
   EXPECT_INPUT_ERROR(open(with("general.alignment", 4, bytesOf<uint32_t>(12))),
                      HasSubstr("alignment"));
-  EXPECT_INPUT_ERROR(open(with("split.count", 2, bytesOf<uint16_t>(3))), HasSubstr("3 parts"));
+  EXPECT_INPUT_ERROR(open(with("a\nb", 4, bytesOf<uint32_t>(1))), HasSubstr("control character 10"));
   EXPECT_INPUT_ERROR(open(with("tokenizer.ggml.tokens", 9,
                                bytesOf<uint32_t>(4) + bytesOf<uint64_t>(1) + bytesOf<uint32_t>(1))),
                      HasSubstr("tokens"));
@@ -180,6 +176,10 @@ TEST_F(Gguf, RefusesTensors) {
   EXPECT_INPUT_ERROR(open(with({4}, 0, 0, 15)), HasSubstr("'w'"), HasSubstr("15"),
                      HasSubstr("cut"));
   EXPECT_INPUT_ERROR(open(with({4}, 0, ~0ull - 31, 16)), HasSubstr("'w'"));
+  Builder unnamed;
+  unnamed.addTensor("", {4}, 0, 0);
+  unnamed.data = std::string(16, '\0');
+  EXPECT_INPUT_ERROR(open(unnamed), HasSubstr("0 bytes"));
   Builder overlap = with({16}, 0, 0, 128);
   overlap.addTensor("v", {16}, 0, 32);
   EXPECT_INPUT_ERROR(open(overlap), HasSubstr("'v'"), HasSubstr("'w'"));

@@ -29,15 +29,16 @@ struct GgufFile {
   uint32_t version = 0;
   uint64_t alignment = 32;
   std::string architecture;
-  /// Every metadata value, an object. The tokenizer's long lists are in `tokenizer` and stand
-  /// here as their lengths.
+  /// Every metadata value but those about parts, an object. The tokenizer's long lists are in
+  /// `tokenizer` and stand here as their lengths; what makes more than a million list values
+  /// stands here as a text that says so.
   Json metadata;
   GgufTokenizer tokenizer;
   std::shared_ptr<Checkpoint> checkpoint;
 };
 
-/// Reads version 2 and 3 little-endian files. Throws InputError naming file, key or tensor,
-/// both values and a remedy.
+/// Reads version 2 and 3 little-endian files; of a model in several files, all when any one is
+/// named. Throws InputError naming file, key or tensor, both values and a remedy.
 GgufFile openGguf(const std::string &path);
 
 } // namespace llmc::frontend

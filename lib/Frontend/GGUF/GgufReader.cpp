@@ -5,7 +5,7 @@
 // before memory is taken for it.
 //
 //===----------------------------------------------------------------------===//
-#include "llmc/Frontend/Gguf.h"
+#include "GgufReader.h"
 #include "llmc/Support/Error.h"
 
 #include <algorithm>
@@ -16,6 +16,7 @@
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
+#include <unordered_set>
 
 namespace llmc::frontend {
 
@@ -68,9 +69,14 @@ public:
   uint64_t size = 0;
 };
 
+/// Values of lists that are kept, all together: a value takes a hundred times the memory that
+/// it takes in the file. Known long lists, those of the tokenizer, are kept apart.
+constexpr uint64_t maxListValues = 1 << 20;
+
 class Reader {
 public:
-  explicit Reader(const std::string &path) : path(path), bytes(path) {}
+  Reader(const std::string &path, Checkpoint &checkpoint, GgufSplit &split)
+      : path(path), bytes(path), checkpoint(checkpoint), split(split) {}
 
   GgufFile read() {
     readPreamble();
@@ -208,6 +214,15 @@ private:
       if (depth >= 4)
         fail(what + " is nested more than 4 deep");
       auto [element, count] = arrayHead(what);
+      if (count > maxListValues - listValues) {
+        if (element == Array)
+          fail(what + " is a nested list of " + std::to_string(count) + " values, at most " +
+               std::to_string(maxListValues) + " are supported");
+        for (uint64_t i = 0; i < count; ++i)
+          skip(element, what);
+        return Json::makeString("<list of " + std::to_string(count) + " values>");
+      }
+      listValues += count;
       Json json = Json::makeArray();
       for (uint64_t i = 0; i < count; ++i)
         json.items.push_back(value(element, what, depth + 1));
@@ -230,18 +245,38 @@ private:
     return {element, count};
   }
 
+  void skip(uint32_t element, const std::string &what) {
+    uint64_t size = element == String ? scalar<uint64_t>(what) : scalarSize(element);
+    need(size, what);
+    at += size;
+  }
+
   void readPair(uint64_t index) {
     std::string key = string("the name of metadata value " + std::to_string(index));
     std::string what = "metadata '" + key + "'";
     if (key.empty() || key.size() > 65535)
       fail("metadata value " + std::to_string(index) + " has a name of " +
            std::to_string(key.size()) + " bytes, allowed are 1 to 65535");
-    if (file.metadata.find(key))
+    checkName(key, "metadata value " + std::to_string(index));
+    if (!keys.insert(key).second)
       fail(what + " stands twice");
     uint32_t type = scalar<uint32_t>(what);
     if (type == Array && readTokenizerList(key, what))
       return;
-    file.metadata.set(key, value(type, what, 0));
+    add(key, value(type, what, 0));
+  }
+
+  /// Keys are unique by now: a search each would take quadratic time.
+  void add(const std::string &key, Json value) {
+    file.metadata.members.push_back({key, std::move(value)});
+  }
+
+  /// Names appear in messages.
+  void checkName(const std::string &name, const std::string &what) const {
+    for (unsigned char c : name)
+      if (c < 0x20 || c == 0x7F)
+        fail(what + " has a name with the control character " + std::to_string(c) +
+             "; the file is damaged");
   }
 
   template <typename T, typename Read>
@@ -254,7 +289,7 @@ private:
     out.reserve(count);
     for (uint64_t i = 0; i < count; ++i)
       out.push_back(readOne());
-    file.metadata.set(key, Json::makeInt(int64_t(count)));
+    add(key, Json::makeInt(int64_t(count)));
   }
 
   bool readTokenizerList(const std::string &key, const std::string &what) {
@@ -296,11 +331,17 @@ private:
 
   void readGeneral() {
     file.architecture = text("general.architecture");
-    if (file.architecture.empty())
-      fail("has no metadata 'general.architecture'; without it the model is not known");
-    if (auto splits = integer("split.count"); splits.value_or(1) > 1)
-      fail("is one of " + std::to_string(*splits) +
-           " parts (split.count); merge them into one file first");
+    split.number = integer("split.no");
+    split.count = integer("split.count");
+    split.tensors = integer("split.tensors.count");
+    std::erase_if(file.metadata.members, [](const JsonMember &member) {
+      return member.first == "split.no" || member.first == "split.count" ||
+             member.first == "split.tensors.count";
+    });
+    if (split.tensors.value_or(0) < 0 || split.count.value_or(1) < 0)
+      fail("has a negative split.count or split.tensors.count: " +
+           std::to_string(split.count.value_or(1)) + ", " +
+           std::to_string(split.tensors.value_or(0)));
     if (auto alignment = integer("general.alignment")) {
       if (*alignment <= 0 || *alignment % 8 || *alignment > 1 << 20)
         fail("metadata 'general.alignment' is " + std::to_string(*alignment) +
@@ -335,6 +376,10 @@ private:
     CheckpointTensor tensor;
     tensor.name = string("the name of tensor " + std::to_string(index));
     std::string what = "tensor '" + tensor.name + "'";
+    if (tensor.name.empty() || tensor.name.size() > 65535)
+      fail("tensor " + std::to_string(index) + " has a name of " +
+           std::to_string(tensor.name.size()) + " bytes, allowed are 1 to 65535");
+    checkName(tensor.name, "tensor " + std::to_string(index));
     uint32_t rank = scalar<uint32_t>(what);
     if (rank > 4)
       fail(what + " has " + std::to_string(rank) + " dimensions, ggml allows 4");
@@ -351,7 +396,7 @@ private:
     tensor.format = findGgmlFormat(type);
     if (!tensor.format)
       fail(what + " has the unknown ggml type " + std::to_string(type) +
-           "; convert the model to f16, q8_0 or q4_1");
+           "; known are 0 to 41, without those that were withdrawn");
     auto count = elementCount(tensor.shape);
     if (!count)
       fail(what + ": shape " + shapeText(tensor.shape) + " is too large");
@@ -380,8 +425,8 @@ private:
       return std::tie(a.byteOffset, a.byteSize, a.name) <
              std::tie(b.byteOffset, b.byteSize, b.name);
     });
-    file.checkpoint = std::make_shared<Checkpoint>();
-    uint32_t index = file.checkpoint->addFile(path, bytes.size);
+    uint32_t index = checkpoint.addFile(path, bytes.size);
+    split.ownTensors = tensors.size();
     uint64_t dataBytes = bytes.size > dataStart ? bytes.size - dataStart : 0;
     // A file of nothing but its header is a deliberate abridgement, not a cut file.
     bool needsData = !tensors.empty() && tensors.back().byteOffset + tensors.back().byteSize != 0;
@@ -394,7 +439,7 @@ private:
         fail(what + " starts at data offset " + std::to_string(tensor.byteOffset) +
              ", inside tensor '" + previous->name + "', which ends at " + std::to_string(end));
       if (tensor.byteOffset - end >= file.alignment)
-        file.checkpoint->addDeferredFault(path + ": " + std::to_string(tensor.byteOffset - end) +
+        checkpoint.addDeferredFault(path + ": " + std::to_string(tensor.byteOffset - end) +
                                           " bytes at data offset " + std::to_string(end) +
                                           " belong to no tensor (before " + what +
                                           "); the file is damaged");
@@ -407,27 +452,31 @@ private:
       previous = &tensor;
     }
     if (!headerOnly && dataBytes >= end + file.alignment)
-      file.checkpoint->addDeferredFault(path + ": " + std::to_string(dataBytes - end) +
+      checkpoint.addDeferredFault(path + ": " + std::to_string(dataBytes - end) +
                                         " bytes behind the last tensor belong to none; the "
                                         "file is damaged");
-    if (headerOnly)
-      file.checkpoint->setDataAbsent();
+    split.hasData = !headerOnly;
     for (CheckpointTensor &tensor : tensors) {
       tensor.byteOffset += dataStart;
       tensor.file = index;
-      file.checkpoint->addTensor(std::move(tensor));
+      checkpoint.addTensor(std::move(tensor));
     }
   }
 
   const std::string &path;
   FileBytes bytes;
   uint64_t at = 0;
-  uint64_t tensorCount = 0, keyCount = 0;
+  uint64_t tensorCount = 0, keyCount = 0, listValues = 0;
+  Checkpoint &checkpoint;
+  GgufSplit &split;
+  std::unordered_set<std::string> keys;
   GgufFile file;
 };
 
 } // namespace
 
-GgufFile openGguf(const std::string &path) { return Reader(path).read(); }
+GgufFile readGgufFile(const std::string &path, Checkpoint &checkpoint, GgufSplit &split) {
+  return Reader(path, checkpoint, split).read();
+}
 
 } // namespace llmc::frontend
