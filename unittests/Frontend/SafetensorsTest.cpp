@@ -51,7 +51,7 @@ TEST_F(Safetensors, RefusesDamagedHeaders) {
   EXPECT_INPUT_ERROR(
       openSafetensors(folder.write("model.safetensors", bytesOf<uint64_t>(500) + good)),
       HasSubstr("500"), HasSubstr("incomplete"));
-  EXPECT_INPUT_ERROR(open("[1]", ""), HasSubstr("object"));
+  EXPECT_INPUT_ERROR(open("[1]", ""), HasSubstr("begin with"));
   EXPECT_INPUT_ERROR(open("{\"a\":", ""), HasSubstr("JSON"));
   EXPECT_INPUT_ERROR(open("{\"a\":{}}", ""), HasSubstr("'a'"));
   EXPECT_INPUT_ERROR(open("{\"a\":" + entry("F12", "[2]", "[0,8]") + "}", ""), HasSubstr("F12"));
@@ -64,6 +64,65 @@ TEST_F(Safetensors, RefusesDamagedHeaders) {
                      HasSubstr("data_offsets"));
   EXPECT_INPUT_ERROR(open("{\"a\":" + entry("F32", "[2]", "[0,12]") + "}", std::string(12, 0)),
                      HasSubstr("'a'"), HasSubstr("12"), HasSubstr("8"));
+}
+
+TEST_F(Safetensors, ReadsEveryDtype) {
+  // Spellings of the published format with the bytes of eight elements.
+  const std::pair<const char *, int> dtypes[] = {
+      {"F64", 64}, {"F32", 32}, {"F16", 16},         {"BF16", 16},       {"F8_E4M3", 8},
+      {"I64", 64}, {"I32", 32}, {"F8_E5M2", 8},      {"F8_E8M0", 8},     {"F8_E4M3FNUZ", 8},
+      {"I16", 16}, {"I8", 8},   {"F8_E5M2FNUZ", 8},  {"F6_E2M3", 6},     {"F6_E3M2", 6},
+      {"U64", 64}, {"U32", 32}, {"U16", 16},         {"U8", 8},          {"BOOL", 8},
+      {"F4", 4},   {"C64", 64}};
+  for (auto [dtype, bytes] : dtypes) {
+    std::string header =
+        "{\"a\":" + entry(dtype, "[2,4]", "[0," + std::to_string(bytes) + "]") + "}";
+    auto checkpoint = open(header, std::string(size_t(bytes), '\0'));
+    const CheckpointTensor &a = *checkpoint->find("a");
+    EXPECT_EQ(a.format->safetensorsName, dtype);
+    if (a.format->readable)
+      EXPECT_EQ(checkpoint->values(a).size(), 8u) << dtype;
+    else
+      EXPECT_INPUT_ERROR(checkpoint->values(a), HasSubstr("'a'"),
+                         HasSubstr(std::string(a.format->name)));
+  }
+  EXPECT_INPUT_ERROR(open("{\"a\":" + entry("F4", "[3]", "[0,2]") + "}", std::string(2, 0)),
+                     HasSubstr("'a'"), HasSubstr("3 elements of F4"));
+}
+
+TEST_F(Safetensors, Scalars) {
+  auto checkpoint = open("{\"a\":" + entry("F64", "[]", "[0,8]") + "}", bytesOf(0.5));
+  EXPECT_TRUE(checkpoint->find("a")->shape.empty());
+  EXPECT_EQ(checkpoint->values(*checkpoint->find("a")), (std::vector<float>{0.5f}));
+}
+
+TEST_F(Safetensors, RefusesHostileHeaders) {
+  std::string good = "\"a\":" + entry("F32", "[2]", "[0,8]"), data(8, '\0');
+  EXPECT_INPUT_ERROR(open(" {" + good + "}", data), HasSubstr("begin with '{'"));
+  EXPECT_NO_THROW(open("{" + good + "}   ", data));
+  EXPECT_INPUT_ERROR(open("{" + good + ",\"\xC3(\":1}", data), HasSubstr("UTF-8"),
+                     HasSubstr("byte " + std::to_string(8 + 1 + good.size() + 2)));
+  for (const char *bad : {"\xC0\x80", "\xED\xA0\x80", "\xF4\x90\x80\x80", "\xE2\x82", "\x80"})
+    EXPECT_INPUT_ERROR(open("{" + good + ",\"" + bad + "\":1}", data), HasSubstr("UTF-8"));
+  EXPECT_NO_THROW(open("{" + good + ",\"\xC3\xA9\xE2\x82\xAC\xF0\x9F\x98\x80\":" +
+                           entry("F32", "[0]", "[8,8]") + "}",
+                       data));
+  EXPECT_INPUT_ERROR(open("{\"a\\n\":" + entry("F32", "[2]", "[0,8]") + "}", data),
+                     HasSubstr("control character"));
+  EXPECT_INPUT_ERROR(open("{" + good + ",\"__metadata__\":{\"k\":1}}", data),
+                     HasSubstr("__metadata__"), HasSubstr("\"k\""));
+  EXPECT_INPUT_ERROR(open("{" + good + ",\"__metadata__\":[]}", data), HasSubstr("__metadata__"));
+  std::string deep(100000, '[');
+  EXPECT_INPUT_ERROR(open("{" + good + ",\"b\":" + deep, data), HasSubstr("128"));
+  // Memory is bounded although each value takes two bytes of text.
+  std::string many(10'000'000, '0');
+  for (size_t i = 1; i < many.size(); i += 2)
+    many[i] = ',';
+  EXPECT_INPUT_ERROR(open("{\"a\":[" + many, data), HasSubstr("4194304"));
+  for (const char *offsets : {"[-8,0]", "[0,1e1]", "[0,18446744073709551616]", "[0]", "[0,8,8]",
+                              "[9223372036854775800,9223372036854775807]"})
+    EXPECT_INPUT_ERROR(open("{\"a\":" + entry("F32", "[2]", offsets) + "}", data),
+                       HasSubstr("'a'"), HasSubstr("data_offsets"));
 }
 
 TEST_F(Safetensors, RefusesBadLayouts) {

@@ -75,7 +75,7 @@ std::string quoteJson(std::string_view text);
 
 /// Parses `text`; `file` only names it in messages. With `comments`, `//` and
 /// `/* */` comments and trailing commas are accepted. Throws InputError
-/// "file:line:column: ...".
+/// "file:line:column: ...", also for more than 128 levels or 4 million values.
 Json parseJson(std::string_view text, const std::string &file, bool comments = false);
 /// Reads and parses a file of at most 1 GiB.
 Json readJsonFile(const std::string &path, bool comments = false);

@@ -13,6 +13,9 @@ namespace llmc::frontend {
 
 namespace {
 
+/// A value takes about fifty times the memory of its shortest text.
+constexpr uint64_t maxValues = uint64_t(1) << 22;
+
 class Parser {
 public:
   Parser(std::string_view text, const std::string &file, bool comments)
@@ -85,6 +88,8 @@ private:
     // Recursion is bounded, so that hostile nesting cannot overflow the stack.
     if (depth > 128)
       fail("nested more than 128 deep");
+    if (++values > maxValues)
+      fail("more than " + std::to_string(maxValues) + " values");
     skipSpace();
     if (at >= text.size())
       fail("the text ends where a value is due");
@@ -322,6 +327,7 @@ private:
   bool comments;
   size_t at = 0, counted = 0, lineStart = 0;
   uint32_t line = 1;
+  uint64_t values = 0;
 };
 
 } // namespace

@@ -22,6 +22,29 @@ namespace llmc::frontend {
 /// The format's own bound.
 static constexpr uint64_t maxHeaderBytes = 100'000'000;
 
+/// Where the first bytes begin that are no character; the size of the text when all are.
+static size_t invalidUtf8(std::string_view text) {
+  size_t at = 0;
+  while (at < text.size()) {
+    unsigned char lead = text[at];
+    size_t length = lead < 0x80 ? 1 : lead >> 5 == 6 ? 2 : lead >> 4 == 14 ? 3 : lead >> 3 == 30 ? 4 : 0;
+    if (!length || length > text.size() - at)
+      return at;
+    uint32_t code = length == 1 ? lead : lead & (0x7F >> length);
+    for (size_t i = 1; i < length; ++i) {
+      unsigned char next = text[at + i];
+      if (next >> 6 != 2)
+        return at;
+      code = code << 6 | (next & 63);
+    }
+    static constexpr uint32_t smallest[] = {0, 0, 0x80, 0x800, 0x10000};
+    if (code < smallest[length] || code > 0x10FFFF || (code >= 0xD800 && code < 0xE000))
+      return at;
+    at += length;
+  }
+  return at;
+}
+
 static std::string readHeader(std::ifstream &in, const std::string &path, uint64_t fileSize) {
   char prefix[8];
   if (fileSize < 8 || !in.read(prefix, 8))
@@ -38,6 +61,11 @@ static std::string readHeader(std::ifstream &in, const std::string &path, uint64
   std::string header(size, '\0');
   if (!in.read(header.data(), std::streamsize(size)))
     throw InputError(path + ": reading the header failed");
+  if (!header.starts_with('{'))
+    throw InputError(path + ": the header must begin with '{'; this is no safetensors file");
+  if (size_t at = invalidUtf8(header); at != header.size())
+    throw InputError(path + ": byte " + std::to_string(8 + at) +
+                     " is no valid UTF-8, as a header must be; the file is damaged");
   return header;
 }
 
@@ -69,6 +97,9 @@ static CheckpointTensor readTensor(const std::string &path, const std::string &n
     tensor.shape.push_back(dim.integer);
   }
   auto count = elementCount(tensor.shape);
+  if (count && *count % tensor.format->blockSize)
+    throw InputError(where + std::to_string(*count) + " elements of " + dtype->text +
+                     " are no whole number of bytes");
   auto bytes = count ? storageBytes(*tensor.format, *count) : std::nullopt;
   if (!bytes)
     throw InputError(where + "shape " + shapeText(tensor.shape) + " is too large");
@@ -125,6 +156,15 @@ static void checkTiling(Checkpoint &checkpoint, const std::string &path,
     gap(fileSize, "behind the last tensor");
 }
 
+static void checkMetadata(const std::string &path, const Json &metadata) {
+  if (!metadata.isObject())
+    throw InputError(path + ": __metadata__ must map texts to texts, it is " + metadata.dump(80));
+  for (const auto &[key, value] : metadata.members)
+    if (!value.isString())
+      throw InputError(path + ": __metadata__ must map texts to texts, " + quoteJson(key) + " is " +
+                       value.dump(80));
+}
+
 /// Returns whether the file has the data of its tensors.
 static bool readFile(Checkpoint &checkpoint, const std::string &path) {
   std::ifstream in(path, std::ios::binary | std::ios::ate);
@@ -138,9 +178,17 @@ static bool readFile(Checkpoint &checkpoint, const std::string &path) {
     throw InputError(path + ": the header must be an object, it is " + header.kindName());
   uint64_t dataStart = 8 + text.size();
   std::vector<CheckpointTensor> tensors;
-  for (const auto &[name, entry] : header.members)
-    if (name != "__metadata__")
-      tensors.push_back(readTensor(path, name, entry, dataStart));
+  for (const auto &[name, entry] : header.members) {
+    if (name == "__metadata__") {
+      checkMetadata(path, entry);
+      continue;
+    }
+    // Names appear in messages.
+    if (std::any_of(name.begin(), name.end(), [](unsigned char c) { return c < 0x20 || c == 0x7F; }))
+      throw InputError(path + ": the tensor name " + quoteJson(name) +
+                       " holds a control character; the file is damaged");
+    tensors.push_back(readTensor(path, name, entry, dataStart));
+  }
   uint32_t file = checkpoint.addFile(path, fileSize);
   // A file of nothing but its header is a deliberate abridgement, not a cut file.
   bool needsData = std::any_of(tensors.begin(), tensors.end(),
