@@ -1,5 +1,7 @@
 //===- LinearTest.cpp - products against scalar chains, bit for bit -------===//
 #include "KernelTest.h"
+#include "RandomBlocks.h"
+#include "llmc/Frontend/StorageFormat.h"
 #include "llmc/Kernels/CPU/LinearKernels.h"
 #include "llmc/Kernels/CPU/Packing.h"
 #include "llvm/ADT/StringSet.h"
@@ -22,47 +24,14 @@ struct Weight {
   std::vector<float> values;
 };
 
-void put16(std::byte *p, uint16_t value) { std::memcpy(p, &value, 2); }
-float widen(Storage storage, const std::byte *p) {
-  float value;
-  rowsToF32(storage, std::span(p, size_t(storageInfo(storage).blockBytes)), std::span(&value, 1));
-  return value;
-}
-
+/// Random bytes whose scales are ordinary numbers, with an edge block now and then. The
+/// values are those of the front end.
 Weight makeWeight(Storage storage, int64_t rows, int64_t cols, uint32_t seed) {
-  std::mt19937 random(seed);
   StorageInfo info = storageInfo(storage);
-  Weight weight{storage, rows, cols, Bytes(size_t(rows * sourceRowBytes(storage, cols))), {}};
-  std::normal_distribution<float> normal;
-  // Sign, an exponent near that of 1/32, any mantissa.
-  auto half = [&] { return uint16_t((random() & 0x83ff) | (9 + random() % 3) << 10); };
-  for (std::byte *p = weight.bytes.data(); p != weight.bytes.data() + weight.bytes.size();
-       p += info.blockBytes) {
-    if (storage == Storage::F32) {
-      float value = normal(random);
-      std::memcpy(p, &value, 4);
-      weight.values.push_back(value);
-    } else if (info.isFloat()) {
-      put16(p, storage == Storage::F16 ? half() : uint16_t(random() & 0x807f) | 0x3d80);
-      weight.values.push_back(widen(storage, p));
-    } else {
-      int64_t header = info.blockBytes - (storage == Storage::Q8_0 ? 32 : 16);
-      for (int64_t i = 0; i < info.blockBytes; ++i)
-        p[i] = std::byte(random());
-      for (int64_t i = 0; i < header; i += 2)
-        put16(p + i, half());
-      float d = widen(Storage::F16, p), m = header == 4 ? widen(Storage::F16, p + 2) : 0;
-      for (int64_t i = 0; i < 32; ++i) {
-        if (storage == Storage::Q8_0) {
-          weight.values.push_back(d * float(int8_t(p[2 + i])));
-          continue;
-        }
-        int pair = int(p[header + i % 16]);
-        float q = float(i < 16 ? pair & 15 : pair >> 4);
-        weight.values.push_back(storage == Storage::Q4_0 ? d * (q - 8) : std::fma(q, d, m));
-      }
-    }
-  }
+  Weight weight{storage, rows, cols, randomBlocks(storage, rows * cols / info.block, seed), {}};
+  weight.values.resize(size_t(rows * cols));
+  const auto *format = llmc::frontend::findStorageFormat(info.name);
+  llmc::frontend::dequantize(*format, weight.bytes, weight.values);
   return weight;
 }
 
@@ -86,10 +55,12 @@ LinearSpec make(Storage storage, int64_t rows, int64_t cols, int64_t tile) {
 
 std::vector<LinearSpec> specs() {
   std::vector<LinearSpec> list;
-  for (Storage storage : {Storage::F32, Storage::F16, Storage::BF16, Storage::Q4_0, Storage::Q4_1,
-                          Storage::Q8_0})
-    for (int64_t tile : {1, 2, 4})
-      list.push_back(make(storage, tile == 1 ? 16 : 64 * tile - 23, tile == 2 ? 160 : 32, tile));
+  for (Storage storage : everyStorage())
+    for (int64_t tile : {1, 2, 4}) {
+      int64_t block = storageInfo(storage).block;
+      int64_t cols = block == 256 ? 256 * tile : tile == 2 ? 160 : 32;
+      list.push_back(make(storage, tile == 1 ? 16 : 64 * tile - 23, cols, tile));
+    }
   // Depths that are no multiple of a step.
   for (int64_t cols : {1, 7, 13, 45})
     list.push_back(make(Storage::F16, 50, cols, 2));
@@ -241,7 +212,7 @@ TEST_F(LinearTest, EqualsScalarChains) {
     std::string name = linearKernelName(spec);
     Weight weight = makeWeight(spec.storage, spec.rows, spec.cols, 17);
     for (int64_t tokens : {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 96, 97, 203}) {
-      if (tokens > 14 && spec.rows * spec.cols > 10000)
+      if (tokens > (spec.rows * spec.cols > 100000 ? 7 : 14) && spec.rows * spec.cols > 10000)
         continue;
       Launch launch(spec, tokens, weight);
       Buffer<float> expected = launch.reference(activate);
@@ -291,11 +262,14 @@ TEST(LinearSpecTest, ChecksSayWhy) {
 
 TEST(EmbeddingTest, RowsOfEveryLayout) {
   std::vector<EmbeddingSpec> list;
-  for (Storage storage : {Storage::F32, Storage::F16, Storage::BF16, Storage::Q4_0, Storage::Q4_1,
-                          Storage::Q8_0})
+  for (Storage storage : everyStorage())
     for (int64_t tile : {0, 1, 2, 4})
-      if (tile || storageInfo(storage).isFloat())
-        list.push_back({storage, 100, tile ? 64 : 53, tile, tile == 2 ? 22.6f : 1.0f});
+      if (StorageInfo info = storageInfo(storage); tile || info.isFloat())
+        list.push_back({.storage = storage,
+                        .rows = 100,
+                        .cols = !tile ? 53 : std::max<int64_t>(64, 2 * info.block),
+                        .tile = tile,
+                        .scale = tile == 2 ? 22.6f : 1.0f});
   Kernels kernels;
   for (const EmbeddingSpec &spec : list) {
     ASSERT_EQ(checkEmbedding(spec), "");

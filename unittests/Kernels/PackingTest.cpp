@@ -1,4 +1,6 @@
 //===- PackingTest.cpp - panels hold the source's bits --------------------===//
+#include "RandomBlocks.h"
+#include "llmc/Frontend/StorageFormat.h"
 #include "llmc/Kernels/CPU/Packing.h"
 #include "llmc/Support/Error.h"
 #include "gtest/gtest.h"
@@ -8,11 +10,9 @@
 
 using namespace llmc;
 using namespace llmc::kernels;
+using llmc::kernels::test::everyStorage;
 
 namespace {
-
-const Storage allStorages[] = {Storage::F32,  Storage::F16,  Storage::BF16,
-                               Storage::Q4_0, Storage::Q4_1, Storage::Q8_0};
 
 /// Bytes that differ from block to block and inside each.
 std::vector<std::byte> sourceBytes(Storage storage, int64_t rows, int64_t cols, uint64_t seed) {
@@ -20,6 +20,14 @@ std::vector<std::byte> sourceBytes(Storage storage, int64_t rows, int64_t cols, 
   for (std::byte &byte : bytes) {
     seed = seed * 6364136223846793005u + 1442695040888963407u;
     byte = std::byte(seed >> 56);
+  }
+  // Sums of quants are no part of a value and are not kept.
+  int64_t size = storageInfo(storage).blockBytes;
+  for (size_t at = 0; at < bytes.size(); at += size_t(size)) {
+    if (storage == Storage::Q8_1)
+      std::fill_n(bytes.begin() + ptrdiff_t(at) + 2, 2, std::byte(0));
+    if (storage == Storage::Q8_K)
+      std::fill_n(bytes.begin() + ptrdiff_t(at) + 260, 32, std::byte(0));
   }
   return bytes;
 }
@@ -47,9 +55,10 @@ bool equal(std::span<const std::byte> a, const std::vector<std::byte> &b) {
 }
 
 TEST(PackingTest, ConcatenatedSourcesComeBack) {
-  for (Storage storage : allStorages)
+  for (Storage storage : everyStorage())
     for (int64_t tile : {1, 2, 4})
-      for (int64_t cols : {32, 96}) {
+      for (int64_t blocks : {1, 3}) {
+        int64_t cols = blocks * std::max<int64_t>(32, storageInfo(storage).block);
         std::vector<std::byte> a = sourceBytes(storage, 37, cols, 1);
         std::vector<std::byte> b = sourceBytes(storage, 5, cols, 2);
         PackSpec spec{storage, cols, tile, 0};
@@ -66,8 +75,8 @@ TEST(PackingTest, ConcatenatedSourcesComeBack) {
 }
 
 TEST(PackingTest, AlternatingSourcesArePadded) {
-  for (Storage storage : allStorages) {
-    const int64_t rows = 21, cols = 64;
+  for (Storage storage : everyStorage()) {
+    const int64_t rows = 21, cols = std::max<int64_t>(64, storageInfo(storage).block);
     std::vector<std::byte> gate = sourceBytes(storage, rows, cols, 3);
     std::vector<std::byte> up = sourceBytes(storage, rows, cols, 4);
     PackSpec spec{storage, cols, 2, 16};
@@ -84,18 +93,18 @@ TEST(PackingTest, AlternatingSourcesArePadded) {
 }
 
 TEST(PackingTest, MissingRowsAreZeroWeights) {
-  for (Storage storage : allStorages) {
-    PackSpec spec{storage, 32, 2, 0};
-    std::vector<std::byte> a = sourceBytes(storage, 3, 32, 5);
+  for (Storage storage : everyStorage()) {
+    StorageInfo info = storageInfo(storage);
+    const int64_t cols = std::max<int64_t>(32, info.block);
+    PackSpec spec{storage, cols, 2, 0};
+    std::vector<std::byte> a = sourceBytes(storage, 3, cols, 5);
     Packed packed = pack(spec, {{3, a}, {10, {}}}, 1);
     for (int64_t row = 3; row < 32; ++row) {
-      std::vector<std::byte> bytes = unpackRow(spec, packed.bytes, row);
-      StorageInfo info = storageInfo(storage);
-      // Scales and minima are zero, and the quants stand for zero.
-      size_t scales = info.isFloat() ? bytes.size() : storage == Storage::Q4_1 ? 4 : 2;
-      std::byte quant = storage == Storage::Q4_0 ? std::byte(0x88) : std::byte(0);
-      for (size_t i = 0; i < bytes.size(); ++i)
-        EXPECT_EQ(bytes[i], i < scales ? std::byte(0) : quant);
+      std::vector<float> values(size_t(cols), NAN);
+      frontend::dequantize(*frontend::findStorageFormat(info.name),
+                           unpackRow(spec, packed.bytes, row), values);
+      for (float value : values)
+        EXPECT_EQ(value, 0) << info.name;
     }
   }
 }
@@ -124,6 +133,47 @@ TEST(PackingTest, LayoutOfTheManifest) {
         EXPECT_EQ(record[64 + j * 64 + lane * 4 + b],
                   std::byte(((f + 8 * j + b) % 16) | ((f + 8 * j + 4 + b) % 16) << 4));
   }
+}
+
+TEST(PackingTest, LayoutOfSuperBlocks) {
+  // q6_k: d in the header, two sub-scales and 6 words a record.
+  const int64_t rows = 32, cols = 512;
+  std::vector<std::byte> source = sourceBytes(Storage::Q6_K, rows, cols, 9);
+  PackSpec spec{Storage::Q6_K, cols, 2, 0};
+  Packed packed = pack(spec, {{rows, source}}, 1);
+  const int64_t record = 32 + 6 * 64, block = 2 * (32 + 8 * record);
+  ASSERT_EQ(int64_t(packed.bytes.size()), 2 * block);
+  for (int64_t f = 0; f < rows; ++f)
+    for (int64_t b = 0; b < 2; ++b) {
+      const std::byte *from = source.data() + (2 * f + b) * 210;
+      const std::byte *at = packed.bytes.data() + b * block;
+      int64_t panel = f / 16, lane = f % 16;
+      EXPECT_EQ(at[32 * panel + 2 * lane], from[208]);
+      EXPECT_EQ(at[32 * panel + 2 * lane + 1], from[209]);
+      for (int64_t g = 0; g < 8; ++g) {
+        const std::byte *words = at + 64 + (2 * g + panel) * record;
+        EXPECT_EQ(words[lane], from[192 + 2 * g]);
+        EXPECT_EQ(words[16 + lane], from[193 + 2 * g]);
+        uint32_t top = 0;
+        for (int64_t k = 0; k < 32; ++k) {
+          int64_t i = 32 * g + k;
+          uint32_t low = uint32_t(from[i / 128 * 64 + i % 64]) >> i % 128 / 64 * 4 & 15;
+          uint32_t high = uint32_t(from[128 + i / 128 * 32 + i % 32]) >> i % 128 / 32 * 2 & 3;
+          uint32_t word = 0;
+          if (k < 30) {
+            std::memcpy(&word, words + 32 + k / 5 * 64 + lane * 4, 4);
+            EXPECT_EQ(word >> k % 5 * 6 & 63, low | high << 4);
+          } else {
+            top |= (low | high << 4) << (k - 30) * 6;
+          }
+        }
+        for (int64_t j = 0; j < 6; ++j) {
+          uint32_t word = 0;
+          std::memcpy(&word, words + 32 + j * 64 + lane * 4, 4);
+          EXPECT_EQ(word >> 30, top >> 2 * j & 3);
+        }
+      }
+    }
 }
 
 TEST(PackingTest, RefusesWrongSizes) {

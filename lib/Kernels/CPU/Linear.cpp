@@ -21,9 +21,9 @@ std::string checkLinear(const LinearSpec &spec) {
   StorageInfo info = storageInfo(spec.storage);
   if (spec.rows <= 0 || spec.cols <= 0)
     return "a product needs rows and columns";
-  if (spec.cols % info.group)
+  if (spec.cols % info.block)
     return "depth " + std::to_string(spec.cols) + " of " + std::string(info.name) +
-           " weights is not a multiple of " + std::to_string(info.group);
+           " weights is not a multiple of " + std::to_string(info.block);
   if (spec.tile != 1 && spec.tile != 2 && spec.tile != 4)
     return "an item has 1, 2 or 4 panels, not " + std::to_string(spec.tile);
   if (spec.gated && (spec.tile == 1 || spec.rows % (2 * panelFeatures)))
@@ -127,6 +127,40 @@ void LinearEmitter::item(Value item, Value first, Value tokens) {
         for (int64_t n = 1; n <= skinnyTokens; ++n)
           k.ifThen(k.eq(tokens, n), [&] { skinny(n, base, item, first); });
       });
+}
+
+PanelStream LinearEmitter::streamOf(Value item, Value panel) {
+  return {k.at(item, k.mul(panel, info.headerBytes)),
+          k.at(k.at(item, info.headerBytes * spec.tile), k.mul(panel, info.recordBytes))};
+}
+
+LinearEmitter::Values LinearEmitter::overGroups(
+    PanelStream stream, ValueRange carried,
+    function_ref<Values(PanelStream, Value, int64_t, ValueRange)> step) {
+  int64_t stride = info.recordBytes * spec.tile;
+  int64_t groups = spec.cols / info.group;
+  if (info.headerBytes) {
+    // Headers stand before the records of a block.
+    int64_t perBlock = info.block / info.group, blockStride = info.panelBytes() * spec.tile;
+    return k.loop(k.c(0), k.c(spec.cols / info.block), 1, carried, [&](Value b, ValueRange outer) {
+      Value offset = k.mul(b, blockStride);
+      Value headers = k.at(stream.headers, offset), records = k.at(stream.records, offset);
+      return k.loop(k.c(0), k.c(perBlock), 1, outer, [&](Value g, ValueRange inner) {
+        return step({headers, k.at(records, k.mul(g, stride))}, k.add(k.mul(b, perBlock), g), 1,
+                    inner);
+      });
+    });
+  }
+  int64_t perStep = groupsPerStep(spec.storage), whole = groups / perStep * perStep;
+  Values next(carried);
+  if (whole)
+    next = k.loop(k.c(0), k.c(whole), perStep, next, [&](Value g, ValueRange inner) {
+      return step({stream.headers, k.at(stream.records, k.mul(g, stride))}, g, perStep, inner);
+    });
+  if (whole < groups)
+    next = step({stream.headers, k.at(stream.records, whole * stride)}, k.c(whole), groups - whole,
+                next);
+  return next;
 }
 
 void LinearEmitter::finish(Value tokens, int64_t count, Value firstRow, Value firstPanel) {

@@ -17,18 +17,39 @@ namespace llmc::kernels {
 /// The weights of one panel for one group of k, decoded in ascending order.
 class PanelRecord {
 public:
-  PanelRecord(KernelBuilder &k, Storage storage, mlir::Value address);
-  /// The weight values for k = `index` of the group: 16 x f32.
+  /// `header`: of the panel, for the block that the group belongs to.
+  PanelRecord(KernelBuilder &k, Storage storage, mlir::Value header, mlir::Value address);
+  /// The weight values for k = `index` of the group: 16 x f32. Indices ascend from 0.
   mlir::Value weights(int64_t index);
 
 private:
-  mlir::Value nibbles(int64_t index);
-  mlir::Value bytes(int64_t index);
+  using Value = mlir::Value;
+  /// Scale and minimum of a sub-group.
+  void loadScales(int64_t subGroup);
+  /// Bytes of the record as i32.
+  Value smallInts(int64_t offset, bool isSigned);
+  Value loadWord(int64_t index);
+  /// The last two quants of the formats that do not divide a word.
+  Value topmost();
+  /// The quant at bit `shift` of the current word as a float.
+  Value quant(int64_t shift);
+  Value fromTable(Value index);
+  Value fromBytes(int64_t shift);
+
+  enum class Way : uint8_t { Mantissa, Table, Convert };
 
   KernelBuilder &k;
   Storage storage;
   StorageInfo info;
-  mlir::Value address, scale, minimum, word;
+  Way way = Way::Convert;
+  Value header, address, scale, minimum, word, chosen;
+  /// The word that `word` is; -2: none yet.
+  int64_t current = -2;
+};
+
+/// Where the panels of an item begin.
+struct PanelStream {
+  mlir::Value headers, records;
 };
 
 /// Groups that one iteration over k takes: 32 values of a quantised format, 8 of others.
@@ -58,12 +79,21 @@ private:
   void item(Value item, Value first, Value tokens);
   /// Exactly `tokens` rows, decoding as it goes.
   void skinny(int64_t tokens, Value weights, Value item, Value first);
-  /// `panels` panels at `weights`; the sums of panel p of token t are value t * panels + p.
-  Values skinnyPanels(int64_t tokens, int64_t panels, Value weights, Value x);
+  /// `panels` panels of a stream; the sums of panel p of token t are value t * panels + p.
+  Values skinnyPanels(int64_t tokens, int64_t panels, PanelStream stream, Value x);
   /// Any number of rows.
   void wide(Value weights, Value item, Value first, Value tokens);
   /// Writes the values of widePanels panels as [k][16 * panels] f32 to scratch.
-  void decode(Value weights);
+  void decode(PanelStream stream);
+  /// The stream of the panels from `panel` on of the item at `item`.
+  PanelStream streamOf(Value item, Value panel);
+  /// Runs `step` over the groups of a stream in ascending order of k: `groups` of them
+  /// whose records begin at `records`, the first of which is group `group`. `carried` goes
+  /// from one to the next.
+  Values overGroups(PanelStream stream, mlir::ValueRange carried,
+                    llvm::function_ref<Values(PanelStream at, Value group, int64_t groups,
+                                              mlir::ValueRange carried)>
+                        step);
   /// One register tile of all the panels that the wide path takes.
   void tile(int64_t tokens, Value weights, Value x);
   /// The end of a product: `tokens` rows of `panels` panels from the tile buffer.

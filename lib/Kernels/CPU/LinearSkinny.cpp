@@ -15,14 +15,15 @@ namespace llmc::kernels {
 /// made no difference.
 static constexpr int64_t prefetchDistance = 2560;
 
-KernelBuilder::Values LinearEmitter::skinnyPanels(int64_t tokens, int64_t count, Value weights,
-                                                  Value x) {
+KernelBuilder::Values LinearEmitter::skinnyPanels(int64_t tokens, int64_t count,
+                                                  PanelStream stream, Value x) {
   int64_t stride = info.recordBytes * spec.tile;
-  int64_t perStep = groupsPerStep(spec.storage);
-  int64_t groups = spec.cols / info.group;
   // As far ahead in time where a pass skips the records of other panels.
   int64_t ahead = prefetchDistance * spec.tile / count;
-  auto step = [&](Value record, Value input, int64_t steps, ValueRange sums) {
+  Values zeros(size_t(tokens * count), k.splat(0));
+  return overGroups(stream, zeros, [&](PanelStream at, Value group, int64_t steps,
+                                       ValueRange sums) {
+    Value input = k.at(x, k.mul(group, info.group * 4));
     Values next(sums);
     for (int64_t g = 0; g < steps; ++g) {
       SmallVector<PanelRecord> records;
@@ -30,8 +31,9 @@ KernelBuilder::Values LinearEmitter::skinnyPanels(int64_t tokens, int64_t count,
         int64_t offset = g * stride + p * info.recordBytes;
         for (int64_t line = 0; line < info.recordBytes; line += 64)
           if (info.recordBytes >= 64 || offset % 64 == 0)
-            k.prefetch(record, offset + line + ahead);
-        records.emplace_back(k, spec.storage, k.at(record, offset));
+            k.prefetch(at.records, offset + line + ahead);
+        records.emplace_back(k, spec.storage, k.at(at.headers, p * info.headerBytes),
+                             k.at(at.records, offset));
       }
       for (int64_t i = 0; i < info.group; ++i) {
         Values inputs;
@@ -49,18 +51,7 @@ KernelBuilder::Values LinearEmitter::skinnyPanels(int64_t tokens, int64_t count,
       }
     }
     return next;
-  };
-  Values sums(size_t(tokens * count), k.splat(0));
-  int64_t whole = groups / perStep * perStep;
-  if (whole)
-    sums = k.loop(k.c(0), k.c(whole), perStep, sums, [&](Value g, ValueRange carried) {
-      return step(k.at(weights, k.mul(g, stride)), k.at(x, k.mul(g, info.group * 4)), perStep,
-                  carried);
-    });
-  if (whole < groups)
-    sums = step(k.at(weights, whole * stride), k.at(x, whole * info.group * 4), groups - whole,
-                sums);
-  return sums;
+  });
 }
 
 void LinearEmitter::skinny(int64_t tokens, Value weights, Value item, Value first) {
@@ -72,8 +63,7 @@ void LinearEmitter::skinny(int64_t tokens, Value weights, Value item, Value firs
     count = 1;
   Value input = rowOf(x, first, spec.inputDistance());
   k.loop(k.c(0), k.c(spec.tile), count, [&](Value p) {
-    Value base = k.at(weights, k.mul(p, info.recordBytes));
-    Values sums = skinnyPanels(tokens, count, base, input);
+    Values sums = skinnyPanels(tokens, count, streamOf(weights, p), input);
     Value target = k.at(buffer, k.mul(p, 64));
     for (int64_t t = 0; t < tokens; ++t)
       for (int64_t i = 0; i < count; ++i)

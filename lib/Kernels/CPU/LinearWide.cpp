@@ -17,31 +17,23 @@ int64_t LinearEmitter::tileTokens() const {
   return k.variant().isAVX512() ? mostTileTokens : 6;
 }
 
-void LinearEmitter::decode(Value weights) {
+void LinearEmitter::decode(PanelStream stream) {
   int64_t count = widePanels(spec);
   int64_t stride = info.recordBytes * spec.tile;
-  int64_t perStep = groupsPerStep(spec.storage);
-  int64_t groups = spec.cols / info.group;
-  auto step = [&](Value record, Value target, int64_t steps) {
+  overGroups(stream, {}, [&](PanelStream at, Value group, int64_t steps, ValueRange) {
+    Value target = k.at(decoded, k.mul(group, info.group * count * 64));
     for (int64_t g = 0; g < steps; ++g) {
       SmallVector<PanelRecord> records;
       for (int64_t p = 0; p < count; ++p)
-        records.emplace_back(k, spec.storage, k.at(record, g * stride + p * info.recordBytes));
+        records.emplace_back(k, spec.storage, k.at(at.headers, p * info.headerBytes),
+                             k.at(at.records, g * stride + p * info.recordBytes));
       for (int64_t i = 0; i < info.group; ++i)
         for (int64_t p = 0; p < count; ++p)
           k.store(records[size_t(p)].weights(i), target, 64,
                   ((g * info.group + i) * count + p) * 64);
     }
-  };
-  int64_t whole = groups / perStep * perStep;
-  if (whole)
-    k.loop(k.c(0), k.c(whole), perStep, [&](Value g) {
-      step(k.at(weights, k.mul(g, stride)), k.at(decoded, k.mul(g, info.group * count * 64)),
-           perStep);
-    });
-  if (whole < groups)
-    step(k.at(weights, whole * stride), k.at(decoded, whole * info.group * count * 64),
-         groups - whole);
+    return Values{};
+  });
 }
 
 void LinearEmitter::tile(int64_t tokens, Value weights, Value x) {
@@ -83,9 +75,10 @@ void LinearEmitter::wide(Value weights, Value item, Value first, Value tokens) {
   Value firstPanel = k.mul(item, spec.tile);
   Value present = k.min(k.sub(k.c(panels), firstPanel), spec.tile);
   k.loop(k.c(0), present, count, [&](Value p) {
-    Value base = k.at(weights, k.mul(p, info.recordBytes));
+    PanelStream stream = streamOf(weights, p);
+    Value base = stream.records;
     if (spec.storage != Storage::F32) {
-      decode(base);
+      decode(stream);
       base = decoded;
     }
     Value panel = k.add(firstPanel, p);

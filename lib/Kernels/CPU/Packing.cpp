@@ -1,5 +1,6 @@
 //===- Packing.cpp - from checkpoint rows to panels -----------------------===//
 #include "llmc/Kernels/CPU/Packing.h"
+#include "SourceBlocks.h"
 #include "llmc/Support/Error.h"
 #include <algorithm>
 #include <atomic>
@@ -7,15 +8,10 @@
 #include <cstring>
 #include <string>
 #include <thread>
+#include <type_traits>
 
 namespace llmc::kernels {
 namespace {
-
-constexpr uint32_t lowNibbles = 0x0f0f0f0f;
-constexpr uint32_t highNibbles = 0xf0f0f0f0;
-/// Quants of value zero where the scale is zero too: they give +0, not -0.
-constexpr uint32_t q4Zero = 0x88888888;
-constexpr uint32_t q8Zero = 0x80808080;
 
 template <typename T>
 T read(const std::byte *p) {
@@ -28,85 +24,165 @@ void write(std::byte *p, T value) {
   std::memcpy(p, &value, sizeof value);
 }
 
-bool isQ4(Storage storage) { return storage == Storage::Q4_0 || storage == Storage::Q4_1; }
-
-/// A block holds k = 0..15 in the low nibbles and 16..31 in the high ones; a
-/// panel's word j holds 8j..8j+3 low and 8j+4..8j+7 high.
-void packNibbles(const std::byte *quants, std::byte *lane) {
-  uint32_t a = read<uint32_t>(quants), b = read<uint32_t>(quants + 4);
-  uint32_t c = read<uint32_t>(quants + 8), d = read<uint32_t>(quants + 12);
-  write(lane, (a & lowNibbles) | (b & lowNibbles) << 4);
-  write(lane + 64, (c & lowNibbles) | (d & lowNibbles) << 4);
-  write(lane + 128, (a >> 4 & lowNibbles) | (b & highNibbles));
-  write(lane + 192, (c >> 4 & lowNibbles) | (d & highNibbles));
+/// The quants of one group into a feature's lane of `bits` words, 64 bytes apart.
+template <int64_t bits>
+void packLane(const uint8_t *codes, std::byte *lane) {
+  uint32_t words[bits] = {};
+  uint32_t topmost = 0;
+  for (int64_t k = 0; k < 32; ++k) {
+    QuantPlace place = quantPlace(bits, k);
+    (place.word < 0 ? topmost : words[place.word]) |= uint32_t(codes[k]) << place.shift;
+  }
+  for (int64_t j = 0; j < bits; ++j)
+    write(lane + 64 * j, words[j] | (topmost >> 2 * j & 3) << 30);
 }
 
-void unpackNibbles(const std::byte *lane, std::byte *quants) {
-  uint32_t w0 = read<uint32_t>(lane), w1 = read<uint32_t>(lane + 64);
-  uint32_t w2 = read<uint32_t>(lane + 128), w3 = read<uint32_t>(lane + 192);
-  write(quants, (w0 & lowNibbles) | (w2 & lowNibbles) << 4);
-  write(quants + 4, (w0 >> 4 & lowNibbles) | (w2 & highNibbles));
-  write(quants + 8, (w1 & lowNibbles) | (w3 & lowNibbles) << 4);
-  write(quants + 12, (w1 >> 4 & lowNibbles) | (w3 & highNibbles));
+template <int64_t bits>
+void unpackLane(const std::byte *lane, uint8_t *codes) {
+  uint32_t words[bits];
+  uint32_t topmost = 0;
+  for (int64_t j = 0; j < bits; ++j) {
+    words[j] = read<uint32_t>(lane + 64 * j);
+    topmost |= words[j] >> 30 << 2 * j;
+  }
+  for (int64_t k = 0; k < 32; ++k) {
+    QuantPlace place = quantPlace(bits, k);
+    uint32_t word = place.word < 0 ? topmost : words[place.word];
+    codes[k] = uint8_t(word >> place.shift & ((1 << bits) - 1));
+  }
 }
 
-/// One block into lane f of a record.
-void packBlock(Storage storage, const std::byte *block, std::byte *record, int64_t f) {
+/// Calls `call` with the bits as a constant.
+template <typename Call>
+void withBits(int64_t bits, Call call) {
+  switch (bits) {
+  case 2:
+    return call(std::integral_constant<int64_t, 2>());
+  case 3:
+    return call(std::integral_constant<int64_t, 3>());
+  case 4:
+    return call(std::integral_constant<int64_t, 4>());
+  case 5:
+    return call(std::integral_constant<int64_t, 5>());
+  case 6:
+    return call(std::integral_constant<int64_t, 6>());
+  default:
+    return call(std::integral_constant<int64_t, 8>());
+  }
+}
+
+/// Where the parts of one block of one panel lie.
+struct PanelPlace {
+  std::byte *header, *record;
+  /// From the record of one group to that of the next.
+  int64_t stride;
+};
+
+/// Calls visit(bytes of the packed panel, bytes of the block's parts, how many) for the
+/// scales of feature f, in whichever direction the caller copies.
+template <typename Visit>
+void forScales(const StorageInfo &info, PanelPlace place, int64_t f, BlockParts &parts,
+               Visit visit) {
+  auto put = [&](std::byte *packed, auto &part) {
+    visit(packed, reinterpret_cast<std::byte *>(&part), sizeof part);
+  };
+  int64_t groups = info.block / info.group, perGroup = info.group / info.subGroup;
+  auto subScales = [&](uint8_t *values, int64_t offset) {
+    for (int64_t g = 0; g < groups; ++g)
+      for (int64_t j = 0; j < perGroup; ++j)
+        put(place.record + g * place.stride + offset + 16 * j + f, values[g * perGroup + j]);
+  };
+  switch (info.scale) {
+  case ScaleForm::None:
+    return;
+  case ScaleForm::HalfMin:
+    put(place.record + 32 + 2 * f, parts.m);
+    [[fallthrough]];
+  case ScaleForm::Half:
+    return put(place.record + 2 * f, parts.d);
+  case ScaleForm::E8M0:
+    return put(place.record + f, parts.s[0]);
+  case ScaleForm::Float:
+    return put(place.header + 4 * f, parts.wide);
+  case ScaleForm::SubMin:
+    subScales(parts.t, 16 * perGroup);
+    [[fallthrough]];
+  case ScaleForm::SubPair:
+    put(place.header + 32 + 2 * f, parts.m);
+    [[fallthrough]];
+  case ScaleForm::Sub:
+    put(place.header + 2 * f, parts.d);
+    return subScales(parts.s, 0);
+  }
+}
+
+/// One block, or zero weights where `block` is null, into lane f of a panel.
+void packBlock(Storage storage, const std::byte *block, PanelPlace place, int64_t f) {
   StorageInfo info = storageInfo(storage);
   if (info.isFloat()) {
-    std::memcpy(record + f * info.blockBytes, block, size_t(info.blockBytes));
+    std::byte *element = place.record + f * info.blockBytes;
+    block ? std::memcpy(element, block, size_t(info.blockBytes))
+          : std::memset(element, 0, size_t(info.blockBytes));
     return;
   }
-  std::memcpy(record + 2 * f, block, 2);
-  if (storage == Storage::Q4_1)
-    std::memcpy(record + 32 + 2 * f, block + 2, 2);
-  std::byte *lane = record + info.quantOffset + 4 * f;
-  const std::byte *quants = block + (storage == Storage::Q4_1 ? 4 : 2);
-  if (isQ4(storage))
-    return packNibbles(quants, lane);
-  for (int64_t j = 0; j < 8; ++j)
-    write(lane + 64 * j, read<uint32_t>(quants + 4 * j) ^ q8Zero);
+  BlockParts parts;
+  // Quants of value zero where the scale is zero too: they give +0, not -0.
+  if (block)
+    readBlock(storage, block, parts);
+  else
+    std::fill(std::begin(parts.codes), std::end(parts.codes), uint8_t(info.zero));
+  if (info.scale == ScaleForm::SubPair) // One byte for both.
+    for (int i = 0; i < 16; ++i)
+      parts.s[i] |= uint8_t(parts.t[i] << 4);
+  forScales(info, place, f, parts, [](std::byte *packed, std::byte *part, size_t bytes) {
+    std::memcpy(packed, part, bytes);
+  });
+  withBits(info.bits, [&](auto bits) {
+    for (int64_t g = 0; g < info.block / info.group; ++g)
+      packLane<bits>(parts.codes + g * info.group,
+                     place.record + g * place.stride + info.quantOffset + 4 * f);
+  });
 }
 
-void packZero(Storage storage, std::byte *record, int64_t f) {
+void unpackBlock(Storage storage, PanelPlace place, int64_t f, std::byte *block) {
   StorageInfo info = storageInfo(storage);
   if (info.isFloat()) {
-    std::memset(record + f * info.blockBytes, 0, size_t(info.blockBytes));
+    std::memcpy(block, place.record + f * info.blockBytes, size_t(info.blockBytes));
     return;
   }
-  std::memset(record + 2 * f, 0, 2);
-  if (storage == Storage::Q4_1)
-    std::memset(record + 32 + 2 * f, 0, 2);
-  uint32_t zero = storage == Storage::Q8_0 ? q8Zero : storage == Storage::Q4_0 ? q4Zero : 0;
-  for (int64_t at = info.quantOffset; at < info.recordBytes; at += 64)
-    write(record + at + 4 * f, zero);
+  BlockParts parts;
+  forScales(info, place, f, parts, [](std::byte *packed, std::byte *part, size_t bytes) {
+    std::memcpy(part, packed, bytes);
+  });
+  if (info.scale == ScaleForm::SubPair)
+    for (int i = 0; i < 16; ++i) {
+      parts.t[i] = parts.s[i] >> 4;
+      parts.s[i] &= 15;
+    }
+  withBits(info.bits, [&](auto bits) {
+    for (int64_t g = 0; g < info.block / info.group; ++g)
+      unpackLane<bits>(place.record + g * place.stride + info.quantOffset + 4 * f,
+                       parts.codes + g * info.group);
+  });
+  writeBlock(storage, parts, block);
 }
 
-void unpackBlock(Storage storage, const std::byte *record, int64_t f, std::byte *block) {
-  StorageInfo info = storageInfo(storage);
-  if (info.isFloat()) {
-    std::memcpy(block, record + f * info.blockBytes, size_t(info.blockBytes));
-    return;
-  }
-  std::memcpy(block, record + 2 * f, 2);
-  if (storage == Storage::Q4_1)
-    std::memcpy(block + 2, record + 32 + 2 * f, 2);
-  const std::byte *lane = record + info.quantOffset + 4 * f;
-  std::byte *quants = block + (storage == Storage::Q4_1 ? 4 : 2);
-  if (isQ4(storage))
-    return unpackNibbles(lane, quants);
-  for (int64_t j = 0; j < 8; ++j)
-    write(quants + 4 * j, read<uint32_t>(lane + 64 * j) ^ q8Zero);
+/// Block `block` of panel `panel` of an item.
+PanelPlace placeOf(const StorageInfo &info, std::byte *item, int64_t tile, int64_t block,
+                   int64_t panel) {
+  std::byte *start = item + block * info.panelBytes() * tile;
+  return {start + panel * info.headerBytes,
+          start + tile * info.headerBytes + panel * info.recordBytes, tile * info.recordBytes};
 }
 
 int64_t roundUp(int64_t value, int64_t to) { return (value + to - 1) / to * to; }
 
 void check(const PackSpec &spec, std::span<const PackSource> sources, size_t outBytes) {
   StorageInfo info = storageInfo(spec.storage);
-  if (spec.cols <= 0 || spec.cols % info.group)
+  if (spec.cols <= 0 || spec.cols % info.block)
     throw UsageError("a " + std::string(info.name) + " row of " + std::to_string(spec.cols) +
                      " elements is not a whole number of blocks of " +
-                     std::to_string(info.group));
+                     std::to_string(info.block));
   if (spec.tile <= 0 || spec.interleave < 0)
     throw UsageError("a packed weight needs a positive tile and a run length of 0 or more, not " +
                      std::to_string(spec.tile) + " and " + std::to_string(spec.interleave));
@@ -175,7 +251,7 @@ void parallelFor(int64_t count, unsigned threads, Body body) {
 
 int64_t sourceRowBytes(Storage storage, int64_t cols) {
   StorageInfo info = storageInfo(storage);
-  return cols / info.group * info.blockBytes;
+  return cols / info.block * info.blockBytes;
 }
 
 int64_t packedRows(const PackSpec &spec, std::span<const PackSource> sources) {
@@ -191,42 +267,37 @@ void packPanels(const PackSpec &spec, std::span<const PackSource> sources,
   StorageInfo info = storageInfo(spec.storage);
   int64_t items = panelItems(packedRows(spec, sources), spec.tile);
   int64_t features = panelFeatures * spec.tile;
-  int64_t groups = spec.cols / info.group;
-  int64_t stride = info.recordBytes * spec.tile;
+  int64_t blocks = spec.cols / info.block;
+  int64_t size = itemBytes(spec.storage, spec.cols, spec.tile);
   std::vector<const std::byte *> rows = rowAddresses(spec, sources, items * features);
   parallelFor(items, threads, [&](int64_t item) {
-    std::byte *begin = out.data() + item * groups * stride;
+    std::byte *begin = out.data() + item * size;
     for (int64_t feature = 0; feature < features; ++feature) {
       const std::byte *source = rows[size_t(item * features + feature)];
-      std::byte *record = begin + feature / panelFeatures * info.recordBytes;
-      for (int64_t g = 0; g < groups; ++g, record += stride) {
-        if (source)
-          packBlock(spec.storage, source + g * info.blockBytes, record, feature % panelFeatures);
-        else
-          packZero(spec.storage, record, feature % panelFeatures);
-      }
+      for (int64_t b = 0; b < blocks; ++b)
+        packBlock(spec.storage, source ? source + b * info.blockBytes : nullptr,
+                  placeOf(info, begin, spec.tile, b, feature / panelFeatures),
+                  feature % panelFeatures);
     }
   });
-  size_t filled = size_t(items * groups * stride);
-  std::fill(out.begin() + ptrdiff_t(filled), out.end(), std::byte(0));
+  std::fill(out.begin() + items * size, out.end(), std::byte(0));
 }
 
 std::vector<std::byte> unpackRow(const PackSpec &spec, std::span<const std::byte> packed,
                                  int64_t row) {
   StorageInfo info = storageInfo(spec.storage);
   int64_t features = panelFeatures * spec.tile;
-  int64_t groups = spec.cols / info.group;
-  int64_t stride = info.recordBytes * spec.tile;
+  int64_t size = itemBytes(spec.storage, spec.cols, spec.tile);
   int64_t item = row / features, feature = row % features;
-  if (row < 0 || (item + 1) * groups * stride > int64_t(packed.size()))
+  if (row < 0 || (item + 1) * size > int64_t(packed.size()))
     throw UsageError("packed row " + std::to_string(row) + " is past the end of " +
                      std::to_string(packed.size()) + " bytes");
-  const std::byte *record = packed.data() + item * groups * stride +
-                            feature / panelFeatures * info.recordBytes;
+  // Only read through; places serve both directions.
+  auto *begin = const_cast<std::byte *>(packed.data()) + item * size;
   std::vector<std::byte> result(size_t(sourceRowBytes(spec.storage, spec.cols)));
-  for (int64_t g = 0; g < groups; ++g)
-    unpackBlock(spec.storage, record + g * stride, feature % panelFeatures,
-                result.data() + g * info.blockBytes);
+  for (int64_t b = 0; b < spec.cols / info.block; ++b)
+    unpackBlock(spec.storage, placeOf(info, begin, spec.tile, b, feature / panelFeatures),
+                feature % panelFeatures, result.data() + b * info.blockBytes);
   return result;
 }
 

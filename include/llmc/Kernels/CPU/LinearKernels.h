@@ -80,8 +80,12 @@ int64_t linearKernelItems(const LinearSpec &spec, const llmc_batch &batch);
 /// Adds the kernel for one variant. The spec must pass checkLinear.
 void buildLinearKernel(mlir::ModuleOp module, const LinearSpec &spec, const CPUVariant &variant);
 
-/// Rows of a table by token id: out[t] = scale * table[token_ids[t]], one rounding
-/// each. Operands: table, out. Items: tokens. Ids are in range: the runtime checks.
+/// What chooses the row of a table for a token.
+enum class TableIndex : uint8_t { TokenId, Position };
+
+/// Rows of a table by token id or position: out[t] = scale * table[index(t) + offset],
+/// one rounding each. Operands: table, out. Items: tokens. Indices are in range: the
+/// runtime checks ids, and a context is no longer than its tables.
 struct EmbeddingSpec {
   Storage storage = Storage::F32;
   int64_t rows = 0; ///< Vocabulary.
@@ -89,6 +93,8 @@ struct EmbeddingSpec {
   /// Panels of an item of the table; 0: plain rows (float formats).
   int64_t tile = 0;
   float scale = 1;
+  TableIndex index = TableIndex::TokenId;
+  int64_t offset = 0;
 };
 
 std::string checkEmbedding(const EmbeddingSpec &spec);

@@ -1,7 +1,8 @@
 //===- Packing.h - from checkpoint rows to panels ---------------*- C++ -*-===//
 //
 // The layouts of docs/Manifest.md. Free of MLIR. Nothing is converted: a packed
-// weight holds the source's bits in another order, and unpackRow gives them back.
+// weight holds the source's bits in another order, and unpackRow gives them back
+// (but for the sums in blocks of q8_1 and q8_k, which are no part of a value).
 //
 //===----------------------------------------------------------------------===//
 #ifndef LLMC_KERNELS_CPU_PACKING_H
