@@ -212,7 +212,7 @@ plan.program producer(<name = "t", version = "0", toolchain = "">) model(#model)
     target(<device = "cpu", triple = "">)
     limits(<max_tokens = 8, max_sequences = 2, max_context = 8, block_tokens = 4, blocks = 2>) {
   plan.arena @w kind weights
-  // expected-error@below {{33 columns are no whole number of q4_0 groups of 32}}
+  // expected-error@below {{33 columns are no whole number of q4_0 blocks of 32}}
   plan.weights @x in @w rows 4 cols 33 storage q4_0 layout #plan.panels<tile = 1> bytes 1024
       sources [#plan.source<"t", rows = 4>]
 }

@@ -26,6 +26,11 @@ def Plan_Access : Plan_Enum<"Access", "what a step does with an operand", [
     I32EnumAttrCase<"Write", 1, "write">,
     I32EnumAttrCase<"ReadWrite", 2, "readwrite">]>;
 
+def Plan_MemoryKind : Plan_Enum<"MemoryKind", "what kind of memory an operand is", [
+    I32EnumAttrCase<"Slice", 0, "slice">,
+    I32EnumAttrCase<"Weights", 1, "weights">,
+    I32EnumAttrCase<"State", 2, "state">]>;
+
 def Plan_Extent : Plan_Enum<"Extent", "a count that the step decides", [
     I32EnumAttrCase<"One", 0, "one">,
     I32EnumAttrCase<"Tokens", 1, "tokens">,
@@ -43,7 +48,19 @@ def Plan_Storage : Plan_Enum<"Storage", "format of a weight's source elements", 
     I32EnumAttrCase<"BF16", 2, "bf16">,
     I32EnumAttrCase<"Q8_0", 3, "q8_0">,
     I32EnumAttrCase<"Q4_0", 4, "q4_0">,
-    I32EnumAttrCase<"Q4_1", 5, "q4_1">]>;
+    I32EnumAttrCase<"Q4_1", 5, "q4_1">,
+    I32EnumAttrCase<"Q5_0", 6, "q5_0">,
+    I32EnumAttrCase<"Q5_1", 7, "q5_1">,
+    I32EnumAttrCase<"Q8_1", 8, "q8_1">,
+    I32EnumAttrCase<"Q2_K", 9, "q2_k">,
+    I32EnumAttrCase<"Q3_K", 10, "q3_k">,
+    I32EnumAttrCase<"Q4_K", 11, "q4_k">,
+    I32EnumAttrCase<"Q5_K", 12, "q5_k">,
+    I32EnumAttrCase<"Q6_K", 13, "q6_k">,
+    I32EnumAttrCase<"Q8_K", 14, "q8_k">,
+    I32EnumAttrCase<"IQ4_NL", 15, "iq4_nl">,
+    I32EnumAttrCase<"IQ4_XS", 16, "iq4_xs">,
+    I32EnumAttrCase<"MXFP4", 17, "mxfp4">]>;
 def Plan_StorageAttr : Plan_EnumAttr<Plan_Storage, "storage">;
 
 def Plan_CollectiveKind : Plan_Enum<"CollectiveKind", "what a collective computes", [
