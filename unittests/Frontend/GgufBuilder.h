@@ -8,7 +8,9 @@
 
 namespace llmc::test {
 
-inline std::string text(const std::string &value) { return bytesOf<uint64_t>(value.size()) + value; }
+inline std::string text(const std::string &value) {
+  return bytesOf<uint64_t>(value.size()) + value;
+}
 
 /// Builds a file piece by piece.
 struct GgufBuilder {

@@ -67,7 +67,8 @@ TEST_F(GgufParts, MissingOnesAreNamed) {
 
 TEST_F(GgufParts, NamesMustSayTheSame) {
   open();
-  EXPECT_INPUT_ERROR(openGguf(folder.write("model.gguf", parts[1].bytes())), HasSubstr("part 2 of 3"),
+  EXPECT_INPUT_ERROR(openGguf(folder.write("model.gguf", parts[1].bytes())),
+                     HasSubstr("part 2 of 3"),
                      HasSubstr("-00002-of-00003.gguf"), HasSubstr("concatenation"));
   put(1, "split.no", 2, bytesOf<uint16_t>(2));
   EXPECT_INPUT_ERROR(open(), HasSubstr(name(1)), HasSubstr("part 2, from 0"), HasSubstr("part 1"));

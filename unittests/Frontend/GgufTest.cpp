@@ -152,7 +152,8 @@ TEST_F(Gguf, RefusesMetadata) {
   EXPECT_INPUT_ERROR(open(with("general.architecture", 8, text("x"))), HasSubstr("twice"));
   EXPECT_INPUT_ERROR(open(with("general.alignment", 4, bytesOf<uint32_t>(12))),
                      HasSubstr("alignment"));
-  EXPECT_INPUT_ERROR(open(with("a\nb", 4, bytesOf<uint32_t>(1))), HasSubstr("control character 10"));
+  EXPECT_INPUT_ERROR(open(with("a\nb", 4, bytesOf<uint32_t>(1))),
+                     HasSubstr("control character 10"));
   EXPECT_INPUT_ERROR(open(with("tokenizer.ggml.tokens", 9,
                                bytesOf<uint32_t>(4) + bytesOf<uint64_t>(1) + bytesOf<uint32_t>(1))),
                      HasSubstr("tokens"));

@@ -64,6 +64,10 @@ const StorageFormat *findStorageFormat(std::string_view name);
 const StorageFormat *findSafetensorsFormat(std::string_view dtype);
 const StorageFormat *findGgmlFormat(uint32_t ggmlType);
 
+/// What a weight stored so becomes in an artifact when nothing is quantised: f64 is f32, the
+/// 8-bit floats are bf16, which holds each of their values; every other format is itself.
+const StorageFormat &compiledFormat(const StorageFormat &stored);
+
 /// Bytes of `elements` values; nothing when not a whole number of blocks or too large.
 std::optional<uint64_t> storageBytes(const StorageFormat &format, uint64_t elements);
 
@@ -102,6 +106,9 @@ std::vector<float> dequantizeRows(const StorageFormat &format, std::span<const s
 /// Exact widening of the 16-bit float types.
 float halfToFloat(uint16_t bits);
 float bfloat16ToFloat(uint16_t bits);
+/// Nearest 16-bit float, ties to even; beyond the range infinite.
+uint16_t floatToHalf(float value);
+uint16_t floatToBfloat16(float value);
 
 } // namespace llmc::frontend
 

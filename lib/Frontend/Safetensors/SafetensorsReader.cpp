@@ -27,7 +27,11 @@ static size_t invalidUtf8(std::string_view text) {
   size_t at = 0;
   while (at < text.size()) {
     unsigned char lead = text[at];
-    size_t length = lead < 0x80 ? 1 : lead >> 5 == 6 ? 2 : lead >> 4 == 14 ? 3 : lead >> 3 == 30 ? 4 : 0;
+    size_t length = lead < 0x80        ? 1
+                    : lead >> 5 == 6   ? 2
+                    : lead >> 4 == 14  ? 3
+                    : lead >> 3 == 30  ? 4
+                                       : 0;
     if (!length || length > text.size() - at)
       return at;
     uint32_t code = length == 1 ? lead : lead & (0x7F >> length);
@@ -184,7 +188,8 @@ static bool readFile(Checkpoint &checkpoint, const std::string &path) {
       continue;
     }
     // Names appear in messages.
-    if (std::any_of(name.begin(), name.end(), [](unsigned char c) { return c < 0x20 || c == 0x7F; }))
+    if (std::any_of(name.begin(), name.end(),
+                    [](unsigned char c) { return c < 0x20 || c == 0x7F; }))
       throw InputError(path + ": the tensor name " + quoteJson(name) +
                        " holds a control character; the file is damaged");
     tensors.push_back(readTensor(path, name, entry, dataStart));

@@ -104,6 +104,14 @@ const StorageFormat *findGgmlFormat(uint32_t ggmlType) {
   return nullptr;
 }
 
+const StorageFormat &compiledFormat(const StorageFormat &stored) {
+  if (stored.name == "f64")
+    return *findStorageFormat("f32");
+  if (stored.element == Float8)
+    return *findStorageFormat("bf16");
+  return stored;
+}
+
 std::optional<uint64_t> storageBytes(const StorageFormat &format, uint64_t elements) {
   if (elements % format.blockSize)
     return std::nullopt;
@@ -125,6 +133,28 @@ float halfToFloat(uint16_t bits) {
     return sign ? -value : value;
   }
   return std::bit_cast<float>(sign | (exponent + 112) << 23 | mantissa << 13);
+}
+
+uint16_t floatToBfloat16(float value) {
+  uint32_t bits = std::bit_cast<uint32_t>(value);
+  if (std::isnan(value))
+    return uint16_t(bits >> 16 | 0x40);
+  return uint16_t((bits + 0x7FFF + (bits >> 16 & 1)) >> 16);
+}
+
+uint16_t floatToHalf(float value) {
+  uint32_t bits = std::bit_cast<uint32_t>(value);
+  uint16_t sign = uint16_t(bits >> 16 & 0x8000);
+  bits &= 0x7FFFFFFF;
+  if (bits > 0x7F800000)
+    return uint16_t(sign | 0x7E00);
+  if (bits >= 0x477FF000) // 65520: half way from the largest to what would be the next.
+    return uint16_t(sign | 0x7C00);
+  // Adding a power of two with the unit 2^-24 rounds to a multiple of it.
+  if (bits < 0x38800000)
+    return uint16_t(sign | (std::bit_cast<uint32_t>(std::bit_cast<float>(bits) + 0.5f) & 0x7FF));
+  bits += 0xFFF + (bits >> 13 & 1);
+  return uint16_t(sign | (bits - 0x38000000) >> 13);
 }
 
 template <typename Stored, auto convert>
@@ -164,10 +194,14 @@ BlockReader plainReader(std::string_view name) {
     BlockReader reader;
   };
   static constexpr Row rows[] = {
-      {"f32", eachElement<float, sameFloat>},        {"f16", eachElement<uint16_t, halfToFloat>},
-      {"bf16", eachElement<uint16_t, bfloat16ToFloat>}, {"f64", eachElement<double, fromDouble>},
-      {"f8e4m3", eachElement<uint8_t, e4m3>},        {"f8e5m2", eachElement<uint8_t, e5m2>},
-      {"f8e4m3fnuz", eachElement<uint8_t, e4m3fnuz>}, {"f8e5m2fnuz", eachElement<uint8_t, e5m2fnuz>},
+      {"f32", eachElement<float, sameFloat>},
+      {"f16", eachElement<uint16_t, halfToFloat>},
+      {"bf16", eachElement<uint16_t, bfloat16ToFloat>},
+      {"f64", eachElement<double, fromDouble>},
+      {"f8e4m3", eachElement<uint8_t, e4m3>},
+      {"f8e5m2", eachElement<uint8_t, e5m2>},
+      {"f8e4m3fnuz", eachElement<uint8_t, e4m3fnuz>},
+      {"f8e5m2fnuz", eachElement<uint8_t, e5m2fnuz>},
       {"f8e8m0", eachElement<uint8_t, e8m0>},
   };
   for (const Row &row : rows)
