@@ -35,6 +35,32 @@ TEST(ConfigView, RopePerLayerType) {
   EXPECT_EQ(ropeOf(json, "sliding_attention").theta, 1e4);
 }
 
+TEST(ConfigView, OlderKeysOfOneLayerTypeOnly) {
+  // rope_scaling of a model with two records is that of one of them.
+  std::string json = R"({"rope_theta": 1e6, "rope_scaling": {"type": "linear", "factor": 8}})";
+  EXPECT_EQ(ropeOf(json, "full_attention").factor, 8);
+  ConfigView config = view(json);
+  ConfigView::RopeRequest request{8, 500.0, "sliding_attention", "rope"};
+  request.shared = false;
+  RopeRecord rope = config.rope(request);
+  EXPECT_EQ(rope.type, RopeType::Default);
+  EXPECT_EQ(rope.theta, 500.0);
+  // Nothing of it was used or taken for irrelevant.
+  EXPECT_EQ(config.finish({}).unknown.size(), 3u);
+}
+
+TEST(ConfigView, OriginalContextAtTheTop) {
+  std::string fields = R"("rope_scaling": {"type": "su", "short_factor": [1, 1, 1, 1],
+                          "long_factor": [2, 2, 2, 2]}, "max_position_embeddings": 64)";
+  RopeRecord rope = ropeOf("{\"original_max_position_embeddings\": 16, " + fields + "}");
+  EXPECT_EQ(rope.type, RopeType::LongRope);
+  EXPECT_EQ(rope.originalMaxPositions, 16);
+  EXPECT_DOUBLE_EQ(rope.attentionFactor, std::sqrt(1 + std::log(4.0) / std::log(16.0)));
+  EXPECT_INPUT_ERROR(view(R"({"original_max_position_embeddings": 16,
+                              "rope_parameters": {"original_max_position_embeddings": 32}})"),
+                     HasSubstr("original_max_position_embeddings' is 16"));
+}
+
 TEST(ConfigView, YarnDefaults) {
   RopeRecord rope = ropeOf(
       R"({"rope_scaling": {"rope_type": "yarn", "factor": 4,
@@ -62,8 +88,24 @@ TEST(ConfigView, YarnDefaults) {
 }
 
 TEST(ConfigView, RopeErrorsNameTheKey) {
+  EXPECT_INPUT_ERROR(ropeOf(R"({"rope_scaling": {"type": "spiral", "factor": 2}})"),
+                     HasSubstr("rope_scaling.type"), HasSubstr("spiral"));
   EXPECT_INPUT_ERROR(ropeOf(R"({"rope_scaling": {"type": "dynamic", "factor": 2}})"),
-                     HasSubstr("rope_scaling.type"), HasSubstr("dynamic"));
+                     HasSubstr("dynamic"), HasSubstr("max_position_embeddings"));
+  EXPECT_INPUT_ERROR(ropeOf(R"({"rope_scaling": {"type": "longrope", "short_factor": [1, 2],
+                                "original_max_position_embeddings": 32}})"),
+                     HasSubstr("longrope"), HasSubstr("'long_factor'"));
+  EXPECT_INPUT_ERROR(ropeOf(R"({"rope_scaling": {"type": "longrope", "short_factor": [1, 2, 3, 4],
+                                "long_factor": [1, 2, 3], "factor": 4,
+                                "original_max_position_embeddings": 32}})"),
+                     HasSubstr("long_factor has 3 numbers"), HasSubstr("needs 4"));
+  EXPECT_INPUT_ERROR(ropeOf(R"({"rope_scaling": {"type": "longrope", "short_factor": [1, 0, 3, 4],
+                                "long_factor": [1, 2, 3, 4], "factor": 4,
+                                "original_max_position_embeddings": 32}})"),
+                     HasSubstr("rope_scaling.short_factor"), HasSubstr("positive"));
+  EXPECT_INPUT_ERROR(ropeOf(R"({"rope_parameters": {"full": {"partial_rotary_factor": 1.5}}})",
+                            "full"),
+                     HasSubstr("partial_rotary_factor is 1.5"));
   EXPECT_INPUT_ERROR(ropeOf(R"({"rope_scaling": {"type": "linear"}})"), HasSubstr("'factor'"));
   EXPECT_INPUT_ERROR(ropeOf(R"({"rope_scaling": {"type": "linear", "factor": "2"}})"),
                      HasSubstr("rope_scaling.factor"));

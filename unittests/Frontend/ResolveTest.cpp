@@ -156,8 +156,8 @@ TEST(Resolve, RefusesConfigs) {
   refuse([](TinyModel &t) { t.set("num_key_value_heads", "3"); }, {"num_key_value_heads"});
   refuse([](TinyModel &t) { t.set("hidden_act", "\"tanh\""); }, {"hidden_act", "tanh", "silu"});
   refuse([](TinyModel &t) { t.set("pretraining_tp", "2"); }, {"pretraining_tp"});
-  refuse([](TinyModel &t) { t.set("rope_scaling", R"({"type": "dynamic", "factor": 2})"); },
-         {"dynamic"});
+  refuse([](TinyModel &t) { t.set("rope_scaling", R"({"type": "spiral", "factor": 2})"); },
+         {"spiral"});
   refuse([](TinyModel &t) { t.set("tie_word_embeddings", "\"yes\""); }, {"tie_word_embeddings"});
   refuse([](TinyModel &t) { t.set("rms_norm_eps", "null"); }, {"rms_norm_eps"});
   refuse(
@@ -171,7 +171,7 @@ TEST(Resolve, RefusesConfigs) {
 TEST(Resolve, RefusesValuesWithoutMeaning) {
   for (const char *value : {"0", "0.0", "1e-320"})
     refuse([&](TinyModel &t) { t.set("rms_norm_eps", value); },
-           {"in decoder, rms_norm: epsilon is", "key 'rms_norm_eps' = "});
+           {"in decoder.norm, rms_norm: epsilon is", "key 'rms_norm_eps' = "});
   refuse([](TinyModel &t) { t.set("rope_scaling", R"({"type": "linear", "factor": 1e-320})"); },
          {"rope_scaling.factor", "e-320"});
   refuse([](TinyModel &t) { t.set("rope_parameters.factor", "2"); }, {"'rope_parameters.factor'"});
@@ -288,17 +288,17 @@ TEST(Resolve, StatementsDriveHooks) {
   EXPECT_TRUE(model->emitModel(hooks, Handle{0}).is<Handle>());
   EXPECT_THAT(hooks.calls,
               ElementsAre("model embedding", "model observe hidden.0", "model layers",
-                          "model rms_norm", "model observe final_norm", "model select_rows",
+                          "model.norm rms_norm", "model observe final_norm", "model select_rows",
                           "model output_head", "model observe logits"));
   RecordingHooks layer;
   EXPECT_TRUE(model->emitLayer(0, layer, Handle{0}).is<Handle>());
   EXPECT_THAT(layer.calls,
-              ElementsAre("decoder rms_norm", "decoder.attention linear",
+              ElementsAre("decoder.norm rms_norm", "decoder.attention linear",
                           "decoder.attention split_heads", "decoder.attention split_heads",
                           "decoder.attention split_heads", "decoder.attention rotary",
                           "decoder.attention rotary", "decoder.attention attend",
                           "decoder.attention merge_heads", "decoder.attention linear",
-                          "decoder residual_add", "decoder rms_norm", "decoder.gated_mlp linear",
+                          "decoder residual_add", "decoder.norm rms_norm", "decoder.gated_mlp linear",
                           "decoder.gated_mlp gate", "decoder.gated_mlp linear",
                           "decoder residual_add", "decoder observe hidden.{i+1}"));
   RecordingHooks one;

@@ -4,7 +4,7 @@
 // of this code base.
 //
 //===----------------------------------------------------------------------===//
-#include "llmc/Frontend/Rope.h"
+#include "llmc/Frontend/ConfigView.h"
 #include "TestFiles.h"
 
 #include <cmath>
@@ -69,4 +69,29 @@ TEST(Rope, StoredDivisors) {
   RopeRecord rope = record(RopeType::Default, 10000, 8);
   rope.freqDivisors = {1, 2, 4, 8};
   expectNear(computeInvFreq(rope), {1, 0.05, 0.0025, 0.000125});
+}
+
+/// Cases of Inputs/Rope/make_rope.py, each config read and its frequencies compared bit by bit.
+TEST(Rope, EveryScalingHasThePublishedFrequencies) {
+  Json cases = readJsonFile(llmc::test::sourceFolder() + "/unittests/Frontend/Inputs/Rope/rope.json");
+  ASSERT_GT(cases.items.size(), 8u);
+  for (const Json &entry : cases.items) {
+    const Json &config = *entry.find("config");
+    SCOPED_TRACE(config.dump());
+    ConfigView::RopeRequest request{entry.find("dim")->integer, 10000.0, "", "rope"};
+    if (const Json *context = config.find("context"))
+      request.context = context->integer;
+    ConfigView view(config, "config.json", {});
+    if (const Json *partial = view.use("partial_rotary_factor", "rope"))
+      request.partial = partial->asDouble();
+    RopeRecord rope = view.rope(request);
+    auto expectEqual = [](const std::vector<float> &got, const Json *want) {
+      ASSERT_EQ(got.size(), want ? want->items.size() : 0);
+      for (size_t i = 0; i < got.size(); ++i)
+        EXPECT_EQ(got[i], float(want->items[i].asDouble())) << i;
+    };
+    expectEqual(computeInvFreq(rope), entry.find("frequencies"));
+    expectEqual(computeLongInvFreq(rope), entry.find("long"));
+    EXPECT_DOUBLE_EQ(rope.attentionFactor, entry.find("attention")->asDouble());
+  }
 }

@@ -73,6 +73,14 @@ public:
     /// Key of a per-layer-type record; empty for a config with one record.
     std::string layerType;
     std::string user;
+    /// The share of `dim` that turns, where the record has no share of its own.
+    double partial = 1.0;
+    /// Whether fields for all layers count where the layer type has none of its own.
+    bool shared = true;
+    /// The longest sequence meant, for dynamic scaling; 0: max_position_embeddings.
+    int64_t context = 0;
+    /// Longrope's lists where the checkpoint stores them (GGUF); empty otherwise.
+    std::vector<float> shortFactors, longFactors;
   };
   /// The rotary record of either spelling; marks the keys used.
   RopeRecord rope(const RopeRequest &request);
@@ -87,9 +95,8 @@ private:
                     const std::string &path);
   void mark(const Spellings &spellings, const std::string &user);
   [[noreturn]] void contradiction(const Entry &a, const Entry &b) const;
-  const Entry *ropeField(const std::string &layerType, const std::string &field,
-                         const std::string &user);
-  void markIrrelevantRope(const std::string &layerType, std::initializer_list<const char *> fields);
+  const Entry *ropeField(const RopeRequest &request, const std::string &field);
+  void markIrrelevantRope(const RopeRequest &request, std::initializer_list<const char *> fields);
 
   std::shared_ptr<const Json> root;
   std::string file;

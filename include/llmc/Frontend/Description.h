@@ -49,7 +49,24 @@ struct TensorDef {
   /// Present when the checkpoint holds it.
   bool optional = false;
   bool perLayer = false;
+  /// The published file holds the matrix as [columns, rows]; `shape` is [rows, columns].
+  bool transposed = false;
+  /// Roles that are consecutive rows of this tensor, with their numbers of rows; together they
+  /// are all of it. The tensor itself is no role of a block then.
+  std::vector<std::pair<std::string, ExprPtr>> parts;
+  /// Of a part: the role that it is cut from. Everything else stands there.
+  std::string whole;
   SourceLocation location;
+};
+
+/// Other beginnings of tensor names: "model." -> "language_model.model.".
+struct PrefixDef {
+  /// Where the alternative is possible; null: always.
+  ExprPtr when;
+  std::vector<std::pair<std::string, std::string>> replaced;
+
+  /// The name with its longest beginning replaced.
+  std::string apply(const std::string &name) const;
 };
 
 struct BlockDef {
@@ -88,6 +105,8 @@ struct GgufDef {
   std::vector<std::string> irrelevant, ignoredTensors;
   /// Tensor with divisors of the rope frequencies, empty for none.
   std::string ropeDivisors;
+  /// Tensors with longrope's lists, empty for none.
+  std::string ropeShortFactors, ropeLongFactors;
   bool ropeInterleaved = false;
 };
 
@@ -105,6 +124,8 @@ struct Description {
   std::vector<std::string> irrelevantKeys, ignoredTensors;
   std::vector<RequireDef> requires_;
   std::vector<TensorDef> tensors;
+  /// The first that is possible is how the model was published.
+  std::vector<PrefixDef> prefixes;
   ExprPtr layerCount, layerBlock;
   std::vector<BlockDef> blocks;
   std::vector<Statement> model;

@@ -29,6 +29,13 @@ struct WeightFamily {
   std::vector<int64_t> shape;
   bool perLayer = false;
   bool isBias = false;
+  /// Where the weight is a part of what is stored: its first row, and the rows of all. No rows:
+  /// it is the whole tensor.
+  int64_t firstRow = 0, storedRows = 0;
+  /// A part that this checkpoint holds as a tensor of its own.
+  bool storedByItself = false;
+  /// Stored as [columns, rows]: in this checkpoint, and as published.
+  bool transposed = false, publishedTransposed = false;
   /// Ascending; empty for a global weight.
   std::vector<int64_t> layers;
   /// For each of `layers` (one entry for a global weight): null without a checkpoint or for
@@ -37,6 +44,14 @@ struct WeightFamily {
   /// Family this one shares its storage with, -1 for none. Its tensors are that family's.
   int32_t tiedTo = -1;
 
+  /// Shape of the tensor in this checkpoint, and as published.
+  std::vector<int64_t> storedShape() const {
+    return storedByItself ? shape : wholeShape(transposed);
+  }
+  std::vector<int64_t> publishedShape() const { return wholeShape(publishedTransposed); }
+  std::vector<int64_t> wholeShape(bool reversed) const;
+  /// Another part of a tensor that an earlier family begins.
+  bool isLaterPart() const { return firstRow > 0 && !storedByItself; }
   int64_t count() const { return perLayer ? int64_t(layers.size()) : 1; }
   /// The tensor of a layer (any value for a global weight), or null.
   const CheckpointTensor *tensorOf(int64_t layer) const;

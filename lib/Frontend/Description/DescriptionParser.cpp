@@ -34,6 +34,14 @@ std::string biasName(const std::string &weightName) {
          ".bias";
 }
 
+std::string PrefixDef::apply(const std::string &name) const {
+  const std::pair<std::string, std::string> *best = nullptr;
+  for (const auto &pair : replaced)
+    if (name.starts_with(pair.first) && (!best || pair.first.size() > best->first.size()))
+      best = &pair;
+  return best ? best->second + name.substr(best->first.size()) : name;
+}
+
 namespace {
 
 class SectionParser {
@@ -46,7 +54,7 @@ public:
     description.file = files.empty() ? name : files.back();
     static const std::vector<std::string> known = {
         "about",  "match",  "extends", "synonyms", "params", "checks", "ledger",      "tensors",
-        "layers", "blocks", "model",   "facts",    "gguf",   "config", "rope_pairing"};
+        "layers", "blocks", "model",   "facts",    "gguf",   "config", "rope_pairing", "prefixes"};
     onlyKeys(root, known);
     parseMatch();
     for (const auto &[other, key] : object("synonyms").members)
@@ -60,6 +68,7 @@ public:
     }
     parseLedger();
     parseTensors();
+    parsePrefixes();
     parseLayers();
     for (const auto &[head, value] : object("blocks").members)
       description.blocks.push_back(block(head, value));
@@ -291,7 +300,7 @@ private:
       const Json &attributes = json.items[2];
       if (!attributes.isObject())
         fail(attributes, "the attributes of a tensor are an object");
-      onlyKeys(attributes, {"when", "bias", "tied", "optional"});
+      onlyKeys(attributes, {"when", "bias", "tied", "optional", "transposed", "parts"});
       if (const Json *when = attributes.find("when"))
         def.when = expression(*when);
       if (const Json *bias = attributes.find("bias"))
@@ -303,20 +312,59 @@ private:
           fail(*optional, "'optional' is true or false");
         def.optional = optional->boolean;
       }
+      if (const Json *transposed = attributes.find("transposed")) {
+        if (!transposed->isBool())
+          fail(*transposed, "'transposed' is true or false");
+        def.transposed = transposed->boolean;
+      }
+      for (const auto &[part, rows] : section(attributes, "parts", Json::Kind::Object).members)
+        def.parts.emplace_back(head(part, rows).first, expression(rows));
+      if (def.tied && !def.parts.empty())
+        fail(attributes, "a tied tensor has no parts");
     }
     return def;
+  }
+
+  void addTensor(TensorDef def) {
+    std::vector<TensorDef> parts;
+    for (const auto &[role, rows] : def.parts) {
+      TensorDef part;
+      part.role = role;
+      part.whole = def.role;
+      part.nameTemplate = def.nameTemplate;
+      part.perLayer = def.perLayer;
+      part.location = def.location;
+      parts.push_back(std::move(part));
+    }
+    description.tensors.push_back(std::move(def));
+    std::move(parts.begin(), parts.end(), std::back_inserter(description.tensors));
+  }
+
+  void parsePrefixes() {
+    for (const Json &item : list("prefixes").items) {
+      if (!item.isObject())
+        fail(item, "an alternative of 'prefixes' is an object of beginnings of names");
+      PrefixDef def;
+      for (const auto &[from, to] : item.members) {
+        if (from == "when")
+          def.when = expression(to);
+        else
+          def.replaced.emplace_back(from, text(to));
+      }
+      description.prefixes.push_back(std::move(def));
+    }
   }
 
   void parseTensors() {
     for (const auto &[role, value] : object("tensors").members) {
       if (role != "layer") {
-        description.tensors.push_back(tensor(role, value, false));
+        addTensor(tensor(role, value, false));
         continue;
       }
       if (!value.isObject())
         fail(value, "'layer' must be an object of tensors");
       for (const auto &[layerRole, layerValue] : value.members)
-        description.tensors.push_back(tensor(layerRole, layerValue, true));
+        addTensor(tensor(layerRole, layerValue, true));
     }
     for (size_t i = 0; i < description.tensors.size(); ++i)
       for (size_t j = 0; j < i; ++j)
@@ -353,7 +401,7 @@ private:
     if (!json.isObject())
       fail(json, "'gguf' must be an object");
     onlyKeys(json, {"arch", "keys", "config", "tensors", "irrelevant", "ignored_tensors",
-                    "rope_divisors", "rope_pairing"});
+                    "rope_divisors", "rope_factors", "rope_pairing"});
     GgufDef def;
     if (const Json *arch = json.find("arch"))
       def.arch = text(*arch);
@@ -382,6 +430,12 @@ private:
     def.ignoredTensors = texts(json, "ignored_tensors");
     if (const Json *divisors = json.find("rope_divisors"))
       def.ropeDivisors = text(*divisors);
+    if (const Json *factors = json.find("rope_factors"); factors && !factors->isNull()) {
+      if (!factors->isArray() || factors->items.size() != 2)
+        fail(*factors, "'rope_factors' is a list of two tensors, the short and the long factors");
+      def.ropeShortFactors = text(factors->items[0]);
+      def.ropeLongFactors = text(factors->items[1]);
+    }
     def.ropeInterleaved = pairing(json);
     description.gguf = std::move(def);
   }

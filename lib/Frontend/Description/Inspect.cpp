@@ -22,7 +22,9 @@ static void addParameters(InspectReport &report, const ResolvedModel &model) {
     if (family.tiedTo >= 0)
       continue;
     report.parametersTotal += elements;
-    report.tensors.push_back({family.publishedName, family.shape, family.count()});
+    // The parts of a tensor were published as one.
+    if (family.firstRow == 0)
+      report.tensors.push_back({family.publishedName, family.publishedShape(), family.count()});
   }
   // Every parameter of a model without experts takes part in every token.
   report.parametersActive = report.parametersTotal;

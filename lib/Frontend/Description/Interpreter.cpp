@@ -25,6 +25,8 @@ public:
       last = evaluate(*statement.value, scope);
       if (last.isAbsent())
         expressionError(*statement.value, "this statement has no value");
+      if (!statement.targets.empty())
+        scope.held.add(*statement.value, last);
       assign(statement, last, scope.locals);
     }
     return last;
@@ -43,6 +45,7 @@ private:
     std::map<std::string, Value> locals;
     std::string path;
     const SourceLocation *location = nullptr;
+    HeldValues held;
   };
 
   static void assign(const Statement &statement, const Value &value,
@@ -98,6 +101,9 @@ private:
     WeightRef ref;
     ref.role = tensor.role;
     ref.perLayer = tensor.perLayer;
+    if (!tensor.parts.empty())
+      expressionError(expr, "'" + tensor.role + "' is stored in parts: use '" +
+                                tensor.parts.front().first + "' and the others by their names");
     int32_t found = -1;
     std::string bias = biasRole(tensor.role);
     for (size_t i = 0; i < model.families.size(); ++i) {

@@ -172,6 +172,11 @@ Value ParamEvaluator::param(const ParamDef &def) {
                      def.location.position() + ") needs it" + hint);
   }
   checkType(def, value);
+  elements += elementsOf(value);
+  if (elements > mostElements)
+    throw InputError(def.location.position() + ": description '" + description->name +
+                     "': the parameters up to '" + def.name + "' have more than " +
+                     std::to_string(mostElements) + " elements");
   values[def.name] = value;
   return value;
 }
@@ -201,7 +206,8 @@ Value ParamEvaluator::ropeRecord(const Expr &call, const ValueList &args,
   ConfigView::RopeRequest request;
   request.user = active.empty() ? "rope" : active.back();
   if (!args.empty())
-    expressionError(call, "rope_record takes only the named arguments dim, theta, layer_type");
+    expressionError(call, "rope_record takes only the named arguments dim, partial, theta, "
+                          "layer_type, shared and context");
   for (const auto &[name, value] : named) {
     if (name == "dim" && value.is<int64_t>())
       request.dim = *value.get<int64_t>();
@@ -209,11 +215,19 @@ Value ParamEvaluator::ropeRecord(const Expr &call, const ValueList &args,
       request.defaultTheta = value.asDouble();
     else if (name == "layer_type" && value.is<std::string>())
       request.layerType = *value.get<std::string>();
+    else if (name == "partial" && value.isNumber())
+      request.partial = value.asDouble();
+    else if (name == "shared" && value.is<bool>())
+      request.shared = *value.get<bool>();
+    else if (name == "context" && value.is<int64_t>())
+      request.context = *value.get<int64_t>();
     else
-      expressionError(call, "rope_record takes dim (an integer), theta (a number) and "
-                            "layer_type (text), here is " +
+      expressionError(call, "rope_record takes dim and context (integers), partial and theta "
+                            "(numbers), layer_type (text) and shared (true or false), here is " +
                                 name + ": " + value.toText());
   }
+  request.shortFactors = ropeShortFactors;
+  request.longFactors = ropeLongFactors;
   RopeRecord record = view->rope(request);
   record.interleaved = ropeInterleaved;
   record.freqDivisors = ropeDivisors;

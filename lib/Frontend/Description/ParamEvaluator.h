@@ -22,7 +22,7 @@ public:
   Value param(const ParamDef &def);
   /// Value of a parameter function.
   Value callFunction(const ParamDef &def, const Expr &call, ValueList args);
-  /// rope_record(dim: D, theta: T, layer_type: L): reads the config, interns the record.
+  /// rope_record(dim: D, theta: T, ...): reads the config, interns the record.
   Value ropeRecord(const Expr &call, const ValueList &args,
                    const std::vector<std::pair<std::string, Value>> &named);
 
@@ -45,7 +45,7 @@ public:
   std::shared_ptr<const Description> description;
   std::shared_ptr<ConfigView> view;
   /// Given to every record: divisors from the checkpoint and the pairing.
-  std::vector<float> ropeDivisors;
+  std::vector<float> ropeDivisors, ropeShortFactors, ropeLongFactors;
   bool ropeInterleaved = false;
 
 private:
@@ -58,6 +58,8 @@ private:
   std::vector<std::string> active;
   /// Calls so far.
   uint64_t calls = 0;
+  /// Of all parameters' values.
+  uint64_t elements = 0;
 };
 
 } // namespace llmc::frontend

@@ -287,13 +287,14 @@ void Resolver::runSteps() {
   readConfig();
   // Quantised or not, the parameters are the same.
   checkQuantization();
-  readRopeDivisors();
+  readRopeTensors();
   for (const ParamDef &def : description.params)
     if (!def.isFunction)
       model.params[def.name] = model.evaluator->param(def);
   checkRequirements();
   readFacts();
   readLayerCount();
+  choosePrefixes();
   buildFamilies();
   resolveTies();
   if (source.checkpoint)

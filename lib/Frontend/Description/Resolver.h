@@ -31,9 +31,12 @@ private:
 
   // TensorLedger.cpp: families and the checkpoint.
   void buildFamilies();
-  void addFamily(const TensorDef &def, const std::string &role, const std::string &name,
-                 const std::string &storedName, std::vector<int64_t> shape, const Expr &shapeExpr,
-                 std::optional<int64_t> layer, bool isBias);
+  /// A tensor of one layer, with its bias where it has one, as families.
+  void addTensor(const TensorDef &def, std::optional<int64_t> layer);
+  /// Adds a layer to the family that differs in nothing else, or a new family.
+  void addFamily(const TensorDef &def, WeightFamily family, const Expr &shapeExpr,
+                 std::optional<int64_t> layer);
+  void choosePrefixes();
   void resolveTies();
   void compareCheckpoint();
   void takeTensor(WeightFamily &family, size_t index, int64_t layer,
@@ -41,7 +44,9 @@ private:
   void compareTied(const WeightFamily &family);
   void reportMissing(const std::vector<std::string> &missing);
   void reportLeftOver();
-  void readRopeDivisors();
+  void readRopeTensors();
+  std::vector<float> ropeTensor(const std::string &name);
+  /// Empty where a GGUF file holds the parts of the tensor by themselves.
   std::string storedName(const TensorDef &def) const;
   bool isIgnored(const std::string &name) const;
 
@@ -55,6 +60,8 @@ private:
   std::vector<const Expr *> shapeExprs;
   std::vector<const TensorDef *> familyDefs;
   std::set<std::string> taken;
+  /// Beginnings of names as published, and in this checkpoint.
+  PrefixDef published, stored;
 };
 
 } // namespace llmc::frontend

@@ -11,6 +11,9 @@ namespace llmc::frontend {
 /// Problems of one sort listed by name before only their number is given.
 static constexpr size_t listed = 8;
 
+static bool flagOf(ParamEvaluator &params, const ExprPtr &expr,
+                   const std::map<std::string, Value> &locals, bool otherwise);
+
 const CheckpointTensor *WeightFamily::tensorOf(int64_t layer) const {
   if (!perLayer)
     return tensors.empty() ? nullptr : tensors.front();
@@ -25,11 +28,48 @@ const StorageFormat *WeightFamily::formatOf(int64_t layer) const {
   return tensor ? tensor->format : nullptr;
 }
 
+std::vector<int64_t> WeightFamily::wholeShape(bool reversed) const {
+  std::vector<int64_t> whole = shape;
+  if (storedRows)
+    whole[0] = storedRows;
+  if (reversed)
+    std::swap(whole[0], whole[1]);
+  return whole;
+}
+
+void Resolver::choosePrefixes() {
+  std::vector<const PrefixDef *> possible;
+  for (const PrefixDef &def : description.prefixes)
+    if (flagOf(*model.evaluator, def.when, {}, true))
+      possible.push_back(&def);
+  if (possible.empty())
+    return;
+  published = stored = *possible.front();
+  if (source.isGguf())
+    return void(stored = {});
+  if (!source.checkpoint)
+    return;
+  // The checkpoint's own is the first under which it holds the first tensor of every model.
+  for (const TensorDef &def : description.tensors) {
+    if (def.perLayer || def.when || def.optional || def.tied || !def.whole.empty())
+      continue;
+    for (const PrefixDef *alternative : possible)
+      if (source.checkpoint->find(alternative->apply(def.nameTemplate)))
+        return void(stored = *alternative);
+  }
+}
+
 std::string Resolver::storedName(const TensorDef &def) const {
   if (!source.isGguf())
-    return def.nameTemplate;
-  auto it = description.gguf->tensors.find(def.role);
-  if (it == description.gguf->tensors.end())
+    return stored.apply(def.nameTemplate);
+  const auto &names = description.gguf->tensors;
+  auto it = names.find(def.role);
+  bool inParts = !def.parts.empty() &&
+                 std::all_of(def.parts.begin(), def.parts.end(),
+                             [&](const auto &part) { return names.count(part.first) != 0; });
+  if (it == names.end() && inParts)
+    return {};
+  if (it == names.end())
     throw InputError(def.location.position() + ": role '" + def.role +
                      "' has no name in the 'gguf' section of description '" + description.name +
                      "'");
@@ -73,23 +113,17 @@ static bool flagOf(ParamEvaluator &params, const ExprPtr &expr,
   return *flag;
 }
 
-void Resolver::addFamily(const TensorDef &def, const std::string &role, const std::string &name,
-                         const std::string &stored, std::vector<int64_t> shape,
-                         const Expr &shapeExpr, std::optional<int64_t> layer, bool isBias) {
+void Resolver::addFamily(const TensorDef &def, WeightFamily family, const Expr &shapeExpr,
+                         std::optional<int64_t> layer) {
   // Layers of one role share a family as long as their shapes agree.
-  for (WeightFamily &family : model.families)
-    if (layer && family.role == role && family.shape == shape) {
-      family.layers.push_back(*layer);
-      family.tensors.push_back(nullptr);
+  for (WeightFamily &known : model.families)
+    if (layer && known.role == family.role && known.shape == family.shape &&
+        known.firstRow == family.firstRow && known.storedRows == family.storedRows) {
+      known.layers.push_back(*layer);
+      known.tensors.push_back(nullptr);
       return;
     }
-  WeightFamily family;
-  family.role = role;
-  family.publishedName = name;
-  family.checkpointName = stored;
-  family.shape = std::move(shape);
   family.perLayer = layer.has_value();
-  family.isBias = isBias;
   if (layer)
     family.layers.push_back(*layer);
   family.tensors.push_back(nullptr);
@@ -98,31 +132,96 @@ void Resolver::addFamily(const TensorDef &def, const std::string &role, const st
   familyDefs.push_back(&def);
 }
 
-void Resolver::buildFamilies() {
+/// The rows of each part; together they must be all of the tensor's.
+static std::vector<int64_t> partRows(ParamEvaluator &params, const ConfigView &view,
+                                     const TensorDef &def, int64_t rows,
+                                     const std::map<std::string, Value> &locals) {
+  std::vector<int64_t> list;
+  int64_t left = rows;
+  for (const auto &[role, expr] : def.parts) {
+    Value value = params.evaluateWith(*expr, locals);
+    const int64_t *count = value.get<int64_t>();
+    if (!count || *count < 1 || *count > left)
+      throw InputError(view.fileName() + ": part '" + role + "' of tensor '" + def.nameTemplate +
+                       "' gets " + value.toText() + " rows from " + params.keysText(*expr) +
+                       "; there are " + std::to_string(left) + " left of " +
+                       std::to_string(rows) + " (" + def.location.position() + ")");
+    list.push_back(*count);
+    left -= *count;
+  }
+  if (left && !def.parts.empty())
+    throw InputError(view.fileName() + ": the parts of tensor '" + def.nameTemplate + "' have " +
+                     std::to_string(rows - left) + " rows, the tensor has " +
+                     std::to_string(rows) + " by " + params.keysText(*def.shape) + " (" +
+                     def.location.position() + ")");
+  return list;
+}
+
+void Resolver::addTensor(const TensorDef &def, std::optional<int64_t> layer) {
   ParamEvaluator &params = *model.evaluator;
-  for (const TensorDef &def : description.tensors) {
-    int64_t repeat = def.perLayer ? layers : 1;
-    for (int64_t i = 0; i < repeat; ++i) {
-      std::map<std::string, Value> locals;
-      std::optional<int64_t> layer;
-      if (def.perLayer) {
-        locals["i"] = i;
-        layer = i;
-      }
-      if (!flagOf(params, def.when, locals, true))
-        continue;
-      std::string stored = storedName(def);
-      if (def.optional &&
-          !(source.checkpoint && source.checkpoint->find(expandLayerName(stored, i))))
-        continue;
-      std::vector<int64_t> shape = shapeOf(params, *view, def, locals);
-      std::vector<int64_t> biasShape(shape.begin(), shape.begin() + !shape.empty());
-      addFamily(def, def.role, def.nameTemplate, stored, std::move(shape), *def.shape, layer,
-                false);
-      if (flagOf(params, def.bias, locals, false))
-        addFamily(def, biasRole(def.role), biasName(def.nameTemplate), biasName(stored),
-                  std::move(biasShape), *def.shape, layer, true);
+  std::map<std::string, Value> locals;
+  if (layer)
+    locals["i"] = *layer;
+  if (!def.whole.empty() || !flagOf(params, def.when, locals, true))
+    return;
+  std::string name = storedName(def);
+  if (def.optional && !(source.checkpoint && source.checkpoint->find(
+                                                 expandLayerName(name, layer.value_or(0)))))
+    return;
+  WeightFamily weight;
+  weight.role = def.role;
+  weight.publishedName = published.apply(def.nameTemplate);
+  weight.checkpointName = name;
+  weight.shape = shapeOf(params, *view, def, locals);
+  if (def.transposed && weight.shape.size() != 2)
+    expressionError(*def.shape, "tensor '" + def.nameTemplate + "' is transposed, so its shape "
+                                "must be [rows, columns]; it is " + shapeText(weight.shape));
+  weight.publishedTransposed = def.transposed;
+  // GGUF files hold every matrix row by row.
+  weight.transposed = def.transposed && !source.isGguf();
+  WeightFamily bias = weight;
+  bias.role = biasRole(def.role);
+  bias.publishedName = biasName(weight.publishedName);
+  bias.checkpointName = name.empty() ? name : biasName(name);
+  bias.shape.resize(std::min<size_t>(1, bias.shape.size()));
+  bias.isBias = true;
+  bias.transposed = bias.publishedTransposed = false;
+  std::vector<WeightFamily> both = {std::move(weight)};
+  if (flagOf(params, def.bias, locals, false))
+    both.push_back(std::move(bias));
+  for (WeightFamily &family : both) {
+    if (def.parts.empty()) {
+      addFamily(def, std::move(family), *def.shape, layer);
+      continue;
     }
+    int64_t rows = family.shape.empty() ? 0 : family.shape[0], first = 0;
+    std::vector<int64_t> counts = partRows(params, *view, def, rows, locals);
+    for (size_t i = 0; i < counts.size(); ++i) {
+      WeightFamily part = family;
+      part.role = family.isBias ? biasRole(def.parts[i].first) : def.parts[i].first;
+      part.shape[0] = counts[i];
+      part.firstRow = first;
+      part.storedRows = rows;
+      if (name.empty()) {
+        part.checkpointName = description.gguf->tensors.at(def.parts[i].first);
+        if (family.isBias)
+          part.checkpointName = biasName(part.checkpointName);
+        part.storedByItself = true;
+      }
+      first += counts[i];
+      addFamily(def, std::move(part), *def.shape, layer);
+    }
+  }
+}
+
+void Resolver::buildFamilies() {
+  for (const TensorDef &def : description.tensors) {
+    if (!def.perLayer) {
+      addTensor(def, std::nullopt);
+      continue;
+    }
+    for (int64_t i = 0; i < layers; ++i)
+      addTensor(def, i);
   }
 }
 
@@ -150,8 +249,11 @@ void Resolver::resolveTies() {
 }
 
 bool Resolver::isIgnored(const std::string &name) const {
-  // {i} stands for any number, here and in tensor names.
-  auto fits = [&](const std::string &pattern) {
+  // {i} stands for any number, here and in tensor names, and * at the end for anything.
+  auto fits = [&](const std::string &written) {
+    std::string pattern = stored.apply(written);
+    if (pattern.ends_with('*'))
+      return name.starts_with(std::string_view(pattern).substr(0, pattern.size() - 1));
     size_t open = pattern.find("{i}");
     if (open == std::string::npos)
       return pattern == name;
@@ -173,10 +275,15 @@ void Resolver::takeTensor(WeightFamily &family, size_t index, int64_t layer,
   std::string name = expandLayerName(family.checkpointName, layer);
   const CheckpointTensor *tensor = checkpoint.find(name);
   size_t number = size_t(&family - model.families.data());
+  // The first part of a tensor stands for all of it.
+  bool again = family.isLaterPart();
   if (!tensor) {
-    missing.push_back(name);
+    if (!again)
+      missing.push_back(name);
     return;
   }
+  if (again)
+    return void(family.tensors[index] = tensor);
   if (!taken.insert(name).second)
     throw InputError(checkpoint.files()[tensor->file] + ": tensor '" + name +
                      "' would be read by two parameters; one of them is '" + family.role +
@@ -186,15 +293,21 @@ void Resolver::takeTensor(WeightFamily &family, size_t index, int64_t layer,
   if (!tensor->shapeKnown)
     return;
   const std::string &file = checkpoint.files()[tensor->file];
-  if (tensor->shape != family.shape) {
+  if (std::vector<int64_t> shape = family.storedShape(); tensor->shape != shape) {
     problem(Problem::Kind::Invalid, file + ": tensor '" + name + "' has shape " +
                                         shapeText(tensor->shape) + ", but the config gives " +
-                                        shapeText(family.shape) + " (" +
+                                        shapeText(shape) + " (" +
                                         model.evaluator->keysText(*shapeExprs[number]) + ")");
   } else if (!tensor->format->readable) {
     problem(Problem::Kind::Unsupported,
             file + ": tensor '" + name + "' is stored as " + std::string(tensor->format->name) +
-                ", which llmc cannot read yet; convert it to f16, bf16, q8_0 or q4_1",
+                ", which llmc cannot read yet; readable are " + readableNames(),
+            false);
+  } else if (family.transposed && !tensor->format->isPlain()) {
+    problem(Problem::Kind::Unsupported,
+            file + ": tensor '" + name + "' is published transposed, [columns, rows], and stored "
+                   "as blocks of " + std::string(tensor->format->name) +
+                "; only plain floats can be transposed, convert it to f32, f16 or bf16",
             false);
   }
 }
@@ -289,12 +402,10 @@ void Resolver::reportLeftOver() {
                                         " more tensors are read by no parameter");
 }
 
-void Resolver::readRopeDivisors() {
-  if (!source.isGguf() || description.gguf->ropeDivisors.empty())
-    return;
-  const CheckpointTensor *tensor = source.checkpoint->find(description.gguf->ropeDivisors);
+std::vector<float> Resolver::ropeTensor(const std::string &name) {
+  const CheckpointTensor *tensor = name.empty() ? nullptr : source.checkpoint->find(name);
   if (!tensor)
-    return;
+    return {};
   taken.insert(tensor->name);
   ++model.tensorLedger.used;
   if (!source.checkpoint->hasData())
@@ -305,7 +416,20 @@ void Resolver::readRopeDivisors() {
     if (!(value > 0) || !std::isfinite(value))
       throw InputError(source.path + ": tensor '" + tensor->name + "' holds " +
                        std::to_string(value) + ", divisors of frequencies must be positive");
-  model.evaluator->ropeDivisors = std::move(values);
+  return values;
+}
+
+void Resolver::readRopeTensors() {
+  if (!source.isGguf())
+    return;
+  ParamEvaluator &params = *model.evaluator;
+  const GgufDef &gguf = *description.gguf;
+  params.ropeDivisors = ropeTensor(gguf.ropeDivisors);
+  params.ropeShortFactors = ropeTensor(gguf.ropeShortFactors);
+  params.ropeLongFactors = ropeTensor(gguf.ropeLongFactors);
+  if (params.ropeShortFactors.empty() != params.ropeLongFactors.empty())
+    throw InputError(source.path + ": the file holds only one of the tensors '" +
+                     gguf.ropeShortFactors + "' and '" + gguf.ropeLongFactors + "'");
 }
 
 } // namespace llmc::frontend

@@ -48,7 +48,7 @@ void ConfigView::addObject(const Json &object, const std::string &prefix) {
     if (key == nesting && prefix.empty() && value.isObject() && !value.members.empty())
       continue;
     paths[path] = &value;
-    if (key == "rope_theta") {
+    if (key == "rope_theta" || key == "original_max_position_embeddings") {
       addRopeField("", key, value, path);
     } else if (key == "rope_scaling" || key == "rope_parameters") {
       if (value.isObject() && !value.members.empty()) {

@@ -24,6 +24,12 @@ const char *ropeTypeName(RopeType type) {
     return "llama3";
   case RopeType::Yarn:
     return "yarn";
+  case RopeType::LongRope:
+    return "longrope";
+  case RopeType::Dynamic:
+    return "dynamic";
+  case RopeType::Proportional:
+    return "proportional";
   }
   return "?";
 }
@@ -32,10 +38,23 @@ double yarnMscale(double factor, double mscale) {
   return factor <= 1 ? 1.0 : 0.1 * mscale * std::log(factor) + 1.0;
 }
 
+double longropeAttentionFactor(double factor, int64_t originalMaxPositions) {
+  return factor <= 1 ? 1.0
+                     : std::sqrt(1 + std::log(factor) / std::log(double(originalMaxPositions)));
+}
+
+/// The base that dynamic scaling gives for a context: unchanged up to the original one.
+static double dynamicBase(const RopeRecord &rope) {
+  double context = double(std::max(rope.contextPositions, rope.originalMaxPositions));
+  double stretch =
+      rope.factor * context / double(rope.originalMaxPositions) - (rope.factor - 1);
+  return rope.theta * std::pow(stretch, double(rope.dim) / double(rope.dim - 2));
+}
+
 /// theta ** (2 i / dim), the wavelengths over 2 pi.
 static std::vector<float> positionFrequencies(const RopeRecord &rope) {
   std::vector<float> out(size_t(rope.dim / 2));
-  float base = float(rope.theta);
+  float base = float(rope.type == RopeType::Dynamic ? dynamicBase(rope) : rope.theta);
   for (size_t i = 0; i < out.size(); ++i) {
     float exponent = float(2 * i) / float(rope.dim);
     // Through double: the correctly rounded power, which f32 libraries reach to 1 ulp.
@@ -89,6 +108,19 @@ static void scaleYarn(const RopeRecord &rope, const std::vector<float> &position
   }
 }
 
+/// Longrope: 1 / (factor * theta ** (2 i / dim)).
+static std::vector<float> divided(std::vector<float> positions, const std::vector<float> &factors) {
+  for (size_t i = 0; i < positions.size(); ++i)
+    positions[i] = 1.0f / ((i < factors.size() ? factors[i] : 1.0f) * positions[i]);
+  return positions;
+}
+
+std::vector<float> computeLongInvFreq(const RopeRecord &rope) {
+  if (rope.type != RopeType::LongRope)
+    return {};
+  return divided(positionFrequencies(rope), rope.longFactors);
+}
+
 std::vector<float> computeInvFreq(const RopeRecord &rope) {
   std::vector<float> positions = positionFrequencies(rope);
   std::vector<float> freqs(positions.size());
@@ -107,6 +139,14 @@ std::vector<float> computeInvFreq(const RopeRecord &rope) {
   case RopeType::Yarn:
     scaleYarn(rope, positions, freqs);
     break;
+  case RopeType::LongRope:
+    return divided(positions, rope.shortFactors);
+  case RopeType::Dynamic:
+    break;
+  case RopeType::Proportional:
+    for (size_t i = 0; i < freqs.size(); ++i)
+      freqs[i] = int64_t(i) < rope.rotatedPairs ? freqs[i] / float(rope.factor) : 0.0f;
+    break;
   }
   for (size_t i = 0; i < rope.freqDivisors.size() && i < freqs.size(); ++i)
     freqs[i] /= rope.freqDivisors[i];
@@ -119,11 +159,19 @@ std::string ropeFault(const RopeRecord &rope) {
     std::snprintf(digits, sizeof digits, "%g", double(value));
     return std::string(digits);
   };
-  std::vector<float> freqs = computeInvFreq(rope);
-  for (size_t i = 0; i < freqs.size(); ++i)
-    if (!std::isfinite(freqs[i]) || freqs[i] <= 0)
-      return "rotary frequency " + std::to_string(i) + " is " + text(freqs[i]) +
-             ", it must be finite and positive";
+  if (rope.type == RopeType::LongRope)
+    for (const std::vector<float> *factors : {&rope.shortFactors, &rope.longFactors})
+      if (factors->size() != size_t(rope.dim / 2))
+        return std::string(factors == &rope.shortFactors ? "short_factor" : "long_factor") +
+               " has " + std::to_string(factors->size()) + " numbers, a rotation of " +
+               std::to_string(rope.dim) + " dimensions needs " + std::to_string(rope.dim / 2);
+  for (const std::vector<float> &freqs : {computeInvFreq(rope), computeLongInvFreq(rope)})
+    for (size_t i = 0; i < freqs.size(); ++i) {
+      bool still = rope.type == RopeType::Proportional && int64_t(i) >= rope.rotatedPairs;
+      if (!std::isfinite(freqs[i]) || freqs[i] < 0 || (freqs[i] == 0 && !still))
+        return "rotary frequency " + std::to_string(i) + " is " + text(freqs[i]) +
+               ", it must be finite and positive";
+    }
   float factor = float(rope.attentionFactor);
   if (!std::isfinite(factor) || factor <= 0)
     return "the attention factor is " + text(factor) + ", it must be finite and positive";

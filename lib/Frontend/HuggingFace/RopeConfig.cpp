@@ -11,17 +11,19 @@
 
 namespace llmc::frontend {
 
-const ConfigView::Entry *ConfigView::ropeField(const std::string &layerType,
-                                               const std::string &field, const std::string &user) {
+const ConfigView::Entry *ConfigView::ropeField(const RopeRequest &request,
+                                               const std::string &field) {
   // A layer type's own value goes before one for all layers.
-  for (const std::string &group : {layerType, std::string()}) {
+  for (const std::string &group : {request.layerType, std::string()}) {
+    if (group.empty() && !request.shared)
+      continue;
     auto fields = ropeFields.find(group);
     if (fields == ropeFields.end())
       continue;
     auto it = fields->second.find(field);
     if (it == fields->second.end())
       continue;
-    mark(it->second, user);
+    mark(it->second, request.user);
     return &it->second.front();
   }
   return nullptr;
@@ -34,6 +36,7 @@ class Fields {
 public:
   using Find = std::function<const ConfigView::Entry *(const std::string &)>;
   Fields(const std::string &file, Find find) : file(file), find(std::move(find)) {}
+  const std::string &fileName() const { return file; }
 
   const ConfigView::Entry *get(const std::string &field) const {
     const ConfigView::Entry *entry = find(field);
@@ -68,6 +71,22 @@ public:
     if (!entry->value->isBool())
       fail(*entry, "true or false");
     return entry->value->boolean;
+  }
+  /// Positive numbers in the range of f32.
+  std::vector<float> numbers(const std::string &field, const std::string &type) const {
+    const ConfigView::Entry *entry = get(field);
+    if (!entry)
+      missing(field, type);
+    std::vector<float> out;
+    for (const Json &item : entry->value->items) {
+      float value = float(item.asDouble());
+      if (!item.isNumber() || !std::isnormal(value) || value <= 0)
+        fail(*entry, "a list of positive numbers");
+      out.push_back(value);
+    }
+    if (!entry->value->isArray() || out.empty())
+      fail(*entry, "a list of positive numbers");
+    return out;
   }
   [[noreturn]] void missing(const std::string &field, const std::string &type) const {
     throw InputError(file + ": rope type '" + type + "' needs '" + field +
@@ -111,13 +130,66 @@ static void readYarn(RopeRecord &rope, const Fields &fields, int64_t maxPosition
   rope.attentionFactor *= fields.number("attention_factor_multiplier", 1);
 }
 
+static void readLongRope(RopeRecord &rope, const Fields &fields, int64_t maxPositions,
+                         const ConfigView::RopeRequest &request) {
+  rope.type = RopeType::LongRope;
+  bool stored = !request.longFactors.empty();
+  rope.shortFactors = stored ? request.shortFactors : fields.numbers("short_factor", "longrope");
+  rope.longFactors = stored ? request.longFactors : fields.numbers("long_factor", "longrope");
+  rope.originalMaxPositions = fields.integer("original_max_position_embeddings", maxPositions);
+  if (!rope.originalMaxPositions)
+    fields.missing("original_max_position_embeddings", "longrope");
+  if (rope.originalMaxPositions < 2)
+    fields.fail(*fields.get("original_max_position_embeddings"), "at least 2");
+  if (fields.get("factor"))
+    rope.factor = fields.number("factor", 1);
+  else if (maxPositions)
+    rope.factor = double(maxPositions) / double(rope.originalMaxPositions);
+  rope.attentionFactor = fields.number(
+      "attention_factor", longropeAttentionFactor(rope.factor, rope.originalMaxPositions));
+}
+
+static void readDynamic(RopeRecord &rope, const Fields &fields, int64_t maxPositions,
+                        const ConfigView::RopeRequest &request) {
+  rope.type = RopeType::Dynamic;
+  if (!fields.get("factor"))
+    fields.missing("factor", "dynamic");
+  rope.factor = fields.number("factor", 1);
+  rope.originalMaxPositions = maxPositions;
+  if (!maxPositions)
+    fields.missing("max_position_embeddings", "dynamic");
+  if (rope.dim < 4)
+    fields.fail(*fields.get("factor"), "absent: dynamic scaling needs four rotated dimensions");
+  rope.contextPositions = std::max(request.context, maxPositions);
+}
+
+/// The rotated width: the part of it that the record, or else the model, names.
+static int64_t rotatedWidth(const ConfigView::RopeRequest &request, const Fields &fields) {
+  double share = fields.number("partial_rotary_factor", request.partial);
+  if (!(share > 0 && share <= 1))
+    throw InputError(fields.fileName() + ": partial_rotary_factor is " +
+                     Json::makeDouble(share).dump() + ", it must be above 0 and at most 1");
+  return int64_t(double(request.dim) * share);
+}
+
 RopeRecord ConfigView::rope(const RopeRequest &request) {
   mark(emptyRope, request.user);
-  Fields fields(file, [&](const std::string &field) {
-    return ropeField(request.layerType, field, request.user);
-  });
+  Fields fields(file, [&](const std::string &field) { return ropeField(request, field); });
   RopeRecord rope;
-  rope.dim = request.dim;
+  const Entry *type = fields.get("rope_type");
+  if (type && !type->value->isString())
+    fields.fail(*type, "text");
+  std::string name = type ? type->value->text : "default";
+  if (name == "su")
+    name = "longrope"; // as Phi-3 called it first
+  if (!request.longFactors.empty() && name == "default")
+    name = "longrope";
+  // Proportional takes its share of the pairs, not of the width.
+  rope.dim = rotatedWidth(request, fields);
+  if (name == "proportional") {
+    rope.rotatedPairs = rope.dim / 2;
+    rope.dim = request.dim;
+  }
   if (rope.dim < 2 || rope.dim % 2)
     throw InputError(file + ": a rotary embedding over " + std::to_string(rope.dim) +
                      " dimensions of a head; the number must be even and positive");
@@ -128,22 +200,18 @@ RopeRecord ConfigView::rope(const RopeRequest &request) {
   if (rope.theta <= 1)
     throw InputError(file + ": key 'rope_theta' = " + Json::makeDouble(rope.theta).dump() +
                      " must be above 1");
-  const Entry *type = fields.get("rope_type");
-  if (type && !type->value->isString())
-    fields.fail(*type, "text");
-  std::string name = type ? type->value->text : "default";
   const Json *positions = use("max_position_embeddings", request.user);
   int64_t maxPositions = positions && positions->isInt() ? positions->integer : 0;
   if (name == "default") {
     rope.type = RopeType::Default;
     // transformers writes these without using them.
-    markIrrelevantRope(request.layerType, {"factor", "original_max_position_embeddings"});
+    markIrrelevantRope(request, {"factor", "original_max_position_embeddings"});
   } else if (name == "linear") {
     rope.type = RopeType::Linear;
     if (!fields.get("factor"))
       fields.missing("factor", name);
     rope.factor = fields.number("factor", 1);
-    markIrrelevantRope(request.layerType, {"original_max_position_embeddings"});
+    markIrrelevantRope(request, {"original_max_position_embeddings"});
   } else if (name == "llama3") {
     rope.type = RopeType::Llama3;
     for (const char *field :
@@ -158,12 +226,22 @@ RopeRecord ConfigView::rope(const RopeRequest &request) {
       fields.fail(*fields.get("high_freq_factor"), "above low_freq_factor");
   } else if (name == "yarn") {
     readYarn(rope, fields, maxPositions);
+  } else if (name == "longrope") {
+    readLongRope(rope, fields, maxPositions, request);
+  } else if (name == "dynamic") {
+    readDynamic(rope, fields, maxPositions, request);
+    // transformers writes it without using it.
+    markIrrelevantRope(request, {"original_max_position_embeddings"});
+  } else if (name == "proportional") {
+    rope.type = RopeType::Proportional;
+    rope.factor = fields.number("factor", 1);
+    markIrrelevantRope(request, {"original_max_position_embeddings"});
   } else {
     throw UnsupportedError(file + ": key '" + type->path + "' = " + type->value->dump(80) +
                            ": this rope type is not supported; supported are default, linear, "
-                           "llama3 and yarn");
+                           "dynamic, llama3, yarn, longrope (su) and proportional");
   }
-  markIrrelevantRope(request.layerType, {"finetuned"});
+  markIrrelevantRope(request, {"finetuned"});
   if (std::string fault = ropeFault(rope); !fault.empty()) {
     std::string values;
     std::set<std::string> groups = {request.layerType, ""};
@@ -183,9 +261,12 @@ RopeRecord ConfigView::rope(const RopeRequest &request) {
   return rope;
 }
 
-void ConfigView::markIrrelevantRope(const std::string &layerType,
+void ConfigView::markIrrelevantRope(const RopeRequest &request,
                                     std::initializer_list<const char *> fields) {
-  for (const std::string &group : {layerType, std::string()})
+  std::set<std::string> groups = {request.layerType};
+  if (request.shared)
+    groups.insert("");
+  for (const std::string &group : groups)
     for (const char *field : fields)
       for (const Entry &entry : ropeFields[group][field])
         irrelevantPatterns.push_back(entry.path);
