@@ -145,3 +145,28 @@ func.func @paged_attention_c3_window(%q: tensor<?x4x16xf32>, %cache: !llm.cache<
   %y = llm.paged_attention %q, %cache, %batch scale 0.25 window -4 : tensor<?x4x16xf32>, !llm.cache<paged, [2, 16, 16], f32> -> tensor<?x4x16xf32>
   return
 }
+
+// -----
+
+func.func @paged_attention_c3_chunk(%q: tensor<?x4x16xf32>, %cache: !llm.cache<paged, [2, 16, 16], f32>, %batch: !llm.batch) {
+  // expected-error @+1 {{chunk must be positive but is 0}}
+  %y = llm.paged_attention %q, %cache, %batch scale 0.25 chunk 0 : tensor<?x4x16xf32>, !llm.cache<paged, [2, 16, 16], f32> -> tensor<?x4x16xf32>
+  return
+}
+
+// -----
+
+func.func @paged_attention_c3_softcap(%q: tensor<?x4x16xf32>, %cache: !llm.cache<paged, [2, 16, 16], f32>, %batch: !llm.batch) {
+  // expected-error @+1 {{softcap must be finite and positive but is 0}}
+  %y = llm.paged_attention %q, %cache, %batch scale 0.25 softcap 0.0 : tensor<?x4x16xf32>, !llm.cache<paged, [2, 16, 16], f32> -> tensor<?x4x16xf32>
+  return
+}
+
+// -----
+
+#rope = #llm.rope<"longrope", base = 10000.0, width = 4, halves, magnitude = 1.0, [1.0, 0.5], long [1.0] beyond 8>
+func.func @rotary_c3_long(%x: tensor<?x4x16xf32>, %batch: !llm.batch) {
+  // expected-error @+1 {{number of long frequencies (1) must be half the rotary width (2)}}
+  %y = llm.rotary %x, %batch rope(#rope) : tensor<?x4x16xf32>
+  return
+}

@@ -3,6 +3,8 @@
 
 // CHECK: #[[$ROPE:.*]] = #llm.rope<"yarn", base = 500000.0, width = 8, interleaved, magnitude = 1.25, [1.0, 0.5, 0.33333334, 1.25e-05]>
 #yarn = #llm.rope<"yarn", base = 500000.0, width = 8, interleaved, magnitude = 1.25, [1.0, 0.5, 0.33333333, 1.25e-5]>
+// CHECK: #[[$LONG:.*]] = #llm.rope<"longrope", base = 10000.0, width = 4, halves, magnitude = 1.5, [1.0, 0.5], long [0.75, 0.0] beyond 4096>
+#long = #llm.rope<"longrope", base = 10000.0, width = 4, halves, magnitude = 1.5, [1.0, 0.5], long [0.75, 0.0] beyond 4096>
 !kv = !llm.cache<paged, [2, 16, 32], f32>
 
 // CHECK-LABEL: func.func @attention
@@ -28,4 +30,13 @@ func.func @window(%q: tensor<?x4x16xf32>, %cache: !llm.cache<window, [2, 16, 16]
   // CHECK: llm.paged_attention {{.*}} scale 0.25 window 128 : tensor<?x4x16xf32>, !llm.cache<window, [2, 16, 16], bf16> -> tensor<?x4x16xf32>
   %a = llm.paged_attention %q, %cache, %batch scale 0.25 window 128 : tensor<?x4x16xf32>, !llm.cache<window, [2, 16, 16], bf16> -> tensor<?x4x16xf32>
   return %a : tensor<?x4x16xf32>
+}
+
+// CHECK-LABEL: func.func @bounded
+func.func @bounded(%q: tensor<?x4x16xf32>, %cache: !kv, %batch: !llm.batch) -> tensor<?x4x32xf32> {
+  // CHECK: llm.rotary %{{.*}}, %{{.*}} rope(#[[$LONG]])
+  %t = llm.rotary %q, %batch rope(#long) : tensor<?x4x16xf32>
+  // CHECK: llm.paged_attention {{.*}} scale 0.25 window 128 chunk 64 softcap 50.0 : tensor<?x4x16xf32>
+  %a = llm.paged_attention %t, %cache, %batch scale 0.25 window 128 chunk 64 softcap 50.0 : tensor<?x4x16xf32>, !kv -> tensor<?x4x32xf32>
+  return %a : tensor<?x4x32xf32>
 }

@@ -45,3 +45,27 @@ func.func @output_head_c2_rows(%x: tensor<?x64xf32>, %w: !llm.weight<[256, 64], 
   %y = llm.output_head %x, %w : tensor<?x64xf32>, !llm.weight<[256, 64], #llm.dense<f32>> -> tensor<?x128xf32>
   return
 }
+
+// -----
+
+func.func @position_embedding_c1(%table: !llm.weight<[64], #llm.dense<f32>>, %batch: !llm.batch) {
+  // expected-error @+1 {{table must have rank 2 but has rank 1}}
+  %x = llm.position_embedding %batch, %table : !llm.weight<[64], #llm.dense<f32>> -> tensor<?x64xf32>
+  return
+}
+
+// -----
+
+func.func @position_embedding_c2(%table: !llm.weight<[34, 64], #llm.dense<f32>>, %batch: !llm.batch) {
+  // expected-error @+1 {{result dimension 1 (32) must equal table dimension 1 (64)}}
+  %x = llm.position_embedding %batch, %table : !llm.weight<[34, 64], #llm.dense<f32>> -> tensor<?x32xf32>
+  return
+}
+
+// -----
+
+func.func @position_embedding_c3(%table: !llm.weight<[34, 64], #llm.dense<f32>>, %batch: !llm.batch) {
+  // expected-error @+1 {{offset (34) must be a row of the table, of which there are 34}}
+  %x = llm.position_embedding %batch, %table offset 34 : !llm.weight<[34, 64], #llm.dense<f32>> -> tensor<?x64xf32>
+  return
+}

@@ -16,6 +16,18 @@
 // CHECK: llm.fusion "gated-linear"
 // CHECK: llm.fusion "linear-residual"
 
+// RAN: sandwich step 0 result 0: [2, 4]
+
+// CHECK-LABEL: func.func @sandwich
+// CHECK: llm.fusion "linear-activation"
+// CHECK: llm.fusion "residual-norm"
+// CHECK-NEXT: ^bb0
+// CHECK-NEXT: llm.rms_norm
+// CHECK-NEXT: llm.scale
+// CHECK-NEXT: llm.residual_add
+// CHECK-NEXT: llm.layer_norm
+// CHECK: llm.fusion "residual-norm"
+
 #rope = #llm.rope<"default", base = 10000.0, width = 2, halves, magnitude = 1.0, [1.0]>
 !kv = !llm.cache<paged, [2, 2, 2], f32>
 !w4x4 = !llm.weight<[4, 4], #llm.dense<f32>>
@@ -77,5 +89,27 @@ func.func @block(%x: tensor<?x4xf32>, %wq: !w4x4, %wk: !w4x4, %wv: !w4x4, %wo: !
   %gu = llm.gate silu %g, %u : tensor<?x8xf32>
   %d = llm.linear %gu, %wd : tensor<?x8xf32>, !w4x8 -> tensor<?x4xf32>
   %x2 = llm.residual_add %x1, %d : tensor<?x4xf32>
+  return %x2 : tensor<?x4xf32>
+}
+
+// Norms behind the products, a scaled delta and an activation without a gate.
+func.func @sandwich(%x: tensor<?x4xf32>, %w1: !w4x4, %w2: !w4x4, %s1: !w4, %s2: !w4, %b2: !w4)
+    -> tensor<?x4xf32> attributes {test.steps = [
+    {args = [
+      dense<[[-0.75, -1.0, 1.375, 0.75], [-1.0, 1.0, 0.125, -1.125]]> : tensor<2x4xf32>,
+      dense<[[0.875, -0.5, 1.375, -0.125], [1.25, 1.375, 1.0, 0.5], [-1.5, 0.25, 1.5, -0.625], [1.0, -1.375, -0.875, -1.125]]> : tensor<4x4xf32>,
+      dense<[[-0.125, 0.375, -0.625, 0.0], [0.625, -1.125, 0.75, -0.625], [-1.5, 1.375, -0.75, 0.125], [-0.5, -0.875, 1.5, 0.0]]> : tensor<4x4xf32>,
+      dense<[0.875, -0.125, -0.5, 0.25]> : tensor<4xf32>,
+      dense<[1.0, 0.125, -1.0, -1.375]> : tensor<4xf32>,
+      dense<[-0.5, 0.75, 0.25, 1.0]> : tensor<4xf32>]}]} {
+  %p = llm.linear %x, %w1 : tensor<?x4xf32>, !w4x4 -> tensor<?x4xf32>
+  %a = llm.activation gelu_tanh %p : tensor<?x4xf32>
+  %n = llm.rms_norm %a, %s1 eps 1.0e-5 offset 1.0 : tensor<?x4xf32>, !w4
+  %d = llm.scale %n by 0.3 : tensor<?x4xf32>
+  %x1 = llm.residual_add %x, %d : tensor<?x4xf32>
+  %l = llm.layer_norm %x1, %s2 bias %b2 eps 1.0e-5 : tensor<?x4xf32>, !w4, !w4
+  %o = llm.linear %l, %w2 : tensor<?x4xf32>, !w4x4 -> tensor<?x4xf32>
+  %n2 = llm.rms_norm %o, %s2 eps 1.0e-5 : tensor<?x4xf32>, !w4
+  %x2 = llm.residual_add %x1, %n2 : tensor<?x4xf32>
   return %x2 : tensor<?x4xf32>
 }

@@ -64,3 +64,42 @@ func.func @no_sum(%x: tensor<?x64xf32>, %s: !llm.weight<[64], #llm.dense<f32>>) 
   %y = llm.rms_norm %x, %s eps 1.0e-5 : tensor<?x64xf32>, !llm.weight<[64], #llm.dense<f32>>
   return %y : tensor<?x64xf32>
 }
+
+// -----
+
+// A norm behind a block, the sum, and the norm of the next block.
+// CHECK-LABEL: func.func @norm_sum_norm
+func.func @norm_sum_norm(%x: tensor<?x64xf32>, %d: tensor<?x64xf32>, %v: !llm.weight<[64], #llm.dense<f32>>, %w: !llm.weight<[64], #llm.dense<f32>>) -> (tensor<?x64xf32>, tensor<?x64xf32>) {
+  // CHECK: %[[BOTH:.*]]:2 = llm.fusion "residual-norm"
+  // CHECK: llm.rms_norm
+  // CHECK-NEXT: llm.residual_add
+  // CHECK-NEXT: llm.layer_norm
+  // CHECK: return %[[BOTH]]#0, %[[BOTH]]#1
+  // expected-remark @+1 {{[Passed] residual-norm | Category:fusion | Function=norm_sum_norm | bytes_per_token_saved=768, launches_saved=2, ops=3}}
+  %n = llm.rms_norm %d, %v eps 1.0e-5 offset 1.0 : tensor<?x64xf32>, !llm.weight<[64], #llm.dense<f32>>
+  %s = llm.residual_add %x, %n : tensor<?x64xf32>
+  %y = llm.layer_norm %s, %w eps 1.0e-5 : tensor<?x64xf32>, !llm.weight<[64], #llm.dense<f32>>
+  return %s, %y : tensor<?x64xf32>, tensor<?x64xf32>
+}
+
+// -----
+
+// CHECK-LABEL: func.func @scaled_sum
+func.func @scaled_sum(%x: tensor<?x64xf32>, %d: tensor<?x64xf32>) -> tensor<?x64xf32> {
+  // CHECK: llm.fusion "residual-norm"
+  // expected-remark @+1 {{[Passed] residual-norm | Category:fusion | Function=scaled_sum | bytes_per_token_saved=512, launches_saved=1, ops=2}}
+  %n = llm.scale %d by 0.25 : tensor<?x64xf32>
+  %s = llm.residual_add %x, %n : tensor<?x64xf32>
+  return %s : tensor<?x64xf32>
+}
+
+// -----
+
+// A delta that is needed elsewhere stays outside.
+// CHECK-LABEL: func.func @delta_seen
+func.func @delta_seen(%x: tensor<?x64xf32>, %d: tensor<?x64xf32>) -> (tensor<?x64xf32>, tensor<?x64xf32>) {
+  // CHECK-NOT: llm.fusion
+  %n = llm.scale %d by 0.25 : tensor<?x64xf32>
+  %s = llm.residual_add %x, %n : tensor<?x64xf32>
+  return %s, %n : tensor<?x64xf32>, tensor<?x64xf32>
+}

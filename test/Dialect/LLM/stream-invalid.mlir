@@ -45,3 +45,19 @@ func.func @gate_c1(%g: tensor<?x64xf32>, %u: tensor<?x32xf32>) {
   %y = "llm.gate"(%g, %u) <{function = #llm<activation silu>}> : (tensor<?x64xf32>, tensor<?x32xf32>) -> tensor<?x64xf32>
   return
 }
+
+// -----
+
+func.func @softcap_c1(%x: tensor<?x64xf32>) {
+  // expected-error @+1 {{requires the same type for all operands and results}}
+  %y = "llm.softcap"(%x) <{cap = 2.0 : f64}> : (tensor<?x64xf32>) -> tensor<?x32xf32>
+  return
+}
+
+// -----
+
+func.func @softcap_c2(%x: tensor<?x64xf32>) {
+  // expected-error @+1 {{cap must be finite and positive but is -2}}
+  %y = llm.softcap %x cap -2.0 : tensor<?x64xf32>
+  return
+}

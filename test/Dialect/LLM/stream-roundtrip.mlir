@@ -6,7 +6,9 @@ func.func @stream(%x: tensor<?x64xf32>, %d: tensor<?x64xf32>) -> tensor<?x64xf32
   %0 = llm.residual_add %x, %d : tensor<?x64xf32>
   // CHECK: llm.scale %{{.*}} by 8.0 : tensor<?x64xf32>
   %1 = llm.scale %0 by 8.0 : tensor<?x64xf32>
-  return %1 : tensor<?x64xf32>
+  // CHECK: llm.softcap %{{.*}} cap 30.0 : tensor<?x64xf32>
+  %2 = llm.softcap %1 cap 30.0 : tensor<?x64xf32>
+  return %2 : tensor<?x64xf32>
 }
 
 // CHECK-LABEL: func.func @activations

@@ -143,3 +143,18 @@ module attributes {llm.model = {note = {}}} {}
 
 // expected-error @+1 {{'llm.fast' is not an attribute of the llm dialect: expected llm.entry or llm.model}}
 func.func private @unknown() attributes {llm.fast}
+
+// -----
+
+// expected-error @+1 {{the length beyond which frequencies are the long ones must be positive but is 0}}
+#r = #llm.rope<"longrope", base = 10000.0, width = 2, halves, magnitude = 1.0, [1.0], long [1.0] beyond 0>
+
+// -----
+
+// expected-error @+1 {{long frequency 0 must be finite but is inf}}
+#r = #llm.rope<"longrope", base = 10000.0, width = 2, halves, magnitude = 1.0, [1.0], long [0x7F800000] beyond 4>
+
+// -----
+
+// expected-error @+1 {{'long' needs frequencies; leave it out where there are none}}
+#r = #llm.rope<"longrope", base = 10000.0, width = 2, halves, magnitude = 1.0, [1.0], long [] beyond 4>

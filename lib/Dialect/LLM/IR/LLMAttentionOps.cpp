@@ -78,6 +78,9 @@ LogicalResult RotaryOp::verify() {
   if (frequencies != width / 2)
     return emitOpError() << "number of frequencies (" << frequencies
                          << ") must be half the rotary width (" << width / 2 << ")";
+  if (int64_t longer = getRope().getLongFrequencies().size(); longer && longer != width / 2)
+    return emitOpError() << "number of long frequencies (" << longer
+                         << ") must be half the rotary width (" << width / 2 << ")";
   return success();
 }
 
@@ -120,7 +123,7 @@ void PagedAttentionOp::build(OpBuilder &builder, OperationState &state, Value qu
   auto type =
       RankedTensorType::get({rows.getDimSize(0), rows.getDimSize(1), width}, rows.getElementType());
   build(builder, state, type, query, cache, batch, builder.getF64FloatAttr(scale),
-        window ? builder.getI64IntegerAttr(*window) : IntegerAttr());
+        window ? builder.getI64IntegerAttr(*window) : IntegerAttr(), IntegerAttr(), FloatAttr());
 }
 
 LogicalResult PagedAttentionOp::verify() {
@@ -146,9 +149,11 @@ LogicalResult PagedAttentionOp::verify() {
   // paged_attention_c3
   if (failed(verifyPositive(*this, "scale", getScale())))
     return failure();
-  int64_t window = getWindow().value_or(1);
-  if (window <= 0)
-    return emitOpError() << "window must be positive but is " << window;
+  for (auto [name, size] : {std::pair("window", getWindow()), std::pair("chunk", getChunk())})
+    if (size && int64_t(*size) <= 0)
+      return emitOpError() << name << " must be positive but is " << int64_t(*size);
+  if (std::optional<APFloat> cap = getSoftcap())
+    return verifyPositive(*this, "softcap", *cap);
   return success();
 }
 

@@ -64,6 +64,32 @@ static void printFrequencies(AsmPrinter &printer, DenseF32ArrayAttr frequencies)
   printer << ']';
 }
 
+/// `, long [...] beyond n`, where there are long frequencies.
+static ParseResult parseLongFrequencies(AsmParser &parser, DenseF32ArrayAttr &frequencies,
+                                        int64_t &beyond) {
+  beyond = 0;
+  if (failed(parser.parseOptionalComma())) {
+    frequencies = DenseF32ArrayAttr::get(parser.getContext(), {});
+    return success();
+  }
+  SMLoc loc = parser.getCurrentLocation();
+  if (parser.parseKeyword("long") || parseFrequencies(parser, frequencies) ||
+      parser.parseKeyword("beyond") || parser.parseInteger(beyond))
+    return failure();
+  if (frequencies.empty())
+    return parser.emitError(loc, "'long' needs frequencies; leave it out where there are none");
+  return success();
+}
+
+static void printLongFrequencies(AsmPrinter &printer, DenseF32ArrayAttr frequencies,
+                                 int64_t beyond) {
+  if (frequencies.empty())
+    return;
+  printer << ", long ";
+  printFrequencies(printer, frequencies);
+  printer << " beyond " << beyond;
+}
+
 //===----------------------------------------------------------------------===//
 // Storage of the rotary record
 //===----------------------------------------------------------------------===//
@@ -72,21 +98,25 @@ namespace llmc::llm::detail {
 /// Numbers are equal where their bits are, so that printing and reading a
 /// record gives the same attribute.
 struct RopeAttrStorage : AttributeStorage {
-  using KeyTy = std::tuple<StringRef, double, int64_t, RopePairing, double, DenseF32ArrayAttr>;
+  using KeyTy = std::tuple<StringRef, double, int64_t, RopePairing, double, DenseF32ArrayAttr,
+                           DenseF32ArrayAttr, int64_t>;
 
   explicit RopeAttrStorage(const KeyTy &key)
       : type(std::get<0>(key)), base(std::get<1>(key)), width(std::get<2>(key)),
-        pairing(std::get<3>(key)), magnitude(std::get<4>(key)), frequencies(std::get<5>(key)) {}
+        pairing(std::get<3>(key)), magnitude(std::get<4>(key)), frequencies(std::get<5>(key)),
+        longFrequencies(std::get<6>(key)), beyond(std::get<7>(key)) {}
 
   bool operator==(const KeyTy &key) const {
     return type == std::get<0>(key) && bits(base) == bits(std::get<1>(key)) &&
            width == std::get<2>(key) && pairing == std::get<3>(key) &&
-           bits(magnitude) == bits(std::get<4>(key)) && frequencies == std::get<5>(key);
+           bits(magnitude) == bits(std::get<4>(key)) && frequencies == std::get<5>(key) &&
+           longFrequencies == std::get<6>(key) && beyond == std::get<7>(key);
   }
 
   static llvm::hash_code hashKey(const KeyTy &key) {
     return llvm::hash_combine(std::get<0>(key), bits(std::get<1>(key)), std::get<2>(key),
-                              std::get<3>(key), bits(std::get<4>(key)), std::get<5>(key));
+                              std::get<3>(key), bits(std::get<4>(key)), std::get<5>(key),
+                              std::get<6>(key), std::get<7>(key));
   }
 
   static RopeAttrStorage *construct(AttributeStorageAllocator &allocator, KeyTy &&key) {
@@ -94,7 +124,9 @@ struct RopeAttrStorage : AttributeStorage {
     return new (allocator.allocate<RopeAttrStorage>()) RopeAttrStorage(key);
   }
 
-  KeyTy getAsKey() const { return {type, base, width, pairing, magnitude, frequencies}; }
+  KeyTy getAsKey() const {
+    return {type, base, width, pairing, magnitude, frequencies, longFrequencies, beyond};
+  }
 
   static uint64_t bits(double value) { return llvm::bit_cast<uint64_t>(value); }
 
@@ -103,7 +135,8 @@ struct RopeAttrStorage : AttributeStorage {
   int64_t width;
   RopePairing pairing;
   double magnitude;
-  DenseF32ArrayAttr frequencies;
+  DenseF32ArrayAttr frequencies, longFrequencies;
+  int64_t beyond;
 };
 } // namespace llmc::llm::detail
 
@@ -128,15 +161,39 @@ LogicalResult DenseAttr::verify(function_ref<InFlightDiagnostic()> emitError, Ty
                      << elementType;
 }
 
+/// The planes of a block hold `bits` bits of each of `size` elements in whole runs of
+/// whole bytes.
+static LogicalResult verifyPlanes(function_ref<InFlightDiagnostic()> emitError,
+                                  ArrayRef<int64_t> planes, unsigned bits, unsigned size) {
+  if (planes.size() % 2 != 0)
+    return emitError() << "planes are pairs of bits and run but there are " << planes.size()
+                       << " numbers";
+  int64_t total = 0;
+  for (size_t i = 0; i < planes.size(); i += 2) {
+    int64_t width = planes[i], run = planes[i + 1];
+    if ((width != 1 && width != 2 && width != 4) || run <= 0 || size % run != 0 ||
+        run * width % 8 != 0)
+      return emitError() << "plane " << i / 2 << " must have 1, 2 or 4 bits and a run that fills "
+                         << "whole bytes and divides the size (" << size << ") but has " << width
+                         << " bits and run " << run;
+    total += width;
+  }
+  if (total != bits)
+    return emitError() << "planes must hold " << bits << " bits but hold " << total;
+  return success();
+}
+
 LogicalResult BlocksAttr::verify(function_ref<InFlightDiagnostic()> emitError, StringRef name,
-                                 unsigned bits, unsigned size, Type scale, Type min, int64_t zero,
-                                 BlockOrder order) {
+                                 unsigned bits, unsigned size, Type scale, int64_t zero,
+                                 BlockOrder order, Type min, unsigned group, Type subscale,
+                                 DenseI64ArrayAttr planes, DenseF32ArrayAttr codebook,
+                                 unsigned extra) {
   if (name.empty())
     return emitError() << "block storage needs a name";
   if (bits < 1 || bits > 8)
     return emitError() << "bits must be in 1 to 8 but is " << bits;
-  if (size == 0 || bits * size % 8 != 0)
-    return emitError() << "size must be positive and fill whole bytes but " << size
+  if (size == 0 || size > 65536 || bits * size % 8 != 0)
+    return emitError() << "size must be positive, at most 65536 and fill whole bytes but " << size
                        << " elements of " << bits << " bits do not";
   if (!isa<FloatType>(scale))
     return emitError() << "scale must be a float type but is " << scale;
@@ -149,12 +206,34 @@ LogicalResult BlocksAttr::verify(function_ref<InFlightDiagnostic()> emitError, S
   if (order == BlockOrder::Halves && (bits != 4 || size % 2 != 0))
     return emitError() << "order halves needs 4 bits and an even size but has " << bits
                        << " bits and size " << size;
+  if ((order == BlockOrder::Planes) != bool(planes))
+    return emitError() << "order planes and a list of planes need each other";
+  if (planes && failed(verifyPlanes(emitError, planes.asArrayRef(), bits, size)))
+    return failure();
+  if (bool(group) != bool(subscale))
+    return emitError() << "group and subscale need each other";
+  if (subscale && (!isa<IntegerType>(subscale) || subscale.isSignlessInteger() ||
+                   subscale.getIntOrFloatBitWidth() > 8))
+    return emitError() << "subscale must be a signed or unsigned integer of at most 8 bits but is "
+                       << subscale;
+  if (group && size % group != 0)
+    return emitError() << "group must divide the size (" << size << ") but is " << group;
+  if (codebook && (codebook.size() != int64_t(1) << bits || zero != 0 || min))
+    return emitError() << "a codebook has a value for each of " << (1 << bits)
+                       << " codes, zero 0 and no minimum but has " << codebook.size() << " values";
+  if (extra > 65536)
+    return emitError() << "extra must be at most 65536 bytes but is " << extra;
   return success();
 }
 
 unsigned BlocksAttr::getBlockBytes() const {
-  unsigned bytes = getBits() * getSize() / 8 + getScale().getIntOrFloatBitWidth() / 8;
-  return getMin() ? bytes + getMin().getIntOrFloatBitWidth() / 8 : bytes;
+  unsigned bytes = getBits() * getSize() / 8 + getScale().getIntOrFloatBitWidth() / 8 + getExtra();
+  if (getMin())
+    bytes += getMin().getIntOrFloatBitWidth() / 8;
+  if (!getGroup())
+    return bytes;
+  unsigned integers = getSize() / getGroup() * (getMin() ? 2 : 1);
+  return bytes + (integers * getSubscale().getIntOrFloatBitWidth() + 7) / 8;
 }
 
 //===----------------------------------------------------------------------===//
@@ -167,10 +246,13 @@ int64_t RopeAttr::getWidth() const { return getImpl()->width; }
 RopePairing RopeAttr::getPairing() const { return getImpl()->pairing; }
 double RopeAttr::getMagnitude() const { return getImpl()->magnitude; }
 DenseF32ArrayAttr RopeAttr::getFrequencies() const { return getImpl()->frequencies; }
+DenseF32ArrayAttr RopeAttr::getLongFrequencies() const { return getImpl()->longFrequencies; }
+int64_t RopeAttr::getBeyond() const { return getImpl()->beyond; }
 
 LogicalResult RopeAttr::verify(function_ref<InFlightDiagnostic()> emitError, StringRef type,
                                double base, int64_t width, RopePairing pairing, double magnitude,
-                               DenseF32ArrayAttr frequencies) {
+                               DenseF32ArrayAttr frequencies, DenseF32ArrayAttr longFrequencies,
+                               int64_t beyond) {
   if (!std::isfinite(base) || base <= 0)
     return emitError() << "base must be finite and positive but is " << base;
   if (width <= 0)
@@ -180,6 +262,14 @@ LogicalResult RopeAttr::verify(function_ref<InFlightDiagnostic()> emitError, Str
   for (auto [i, frequency] : llvm::enumerate(frequencies.asArrayRef()))
     if (!std::isfinite(frequency))
       return emitError() << "frequency " << i << " must be finite but is " << frequency;
+  for (auto [i, frequency] : llvm::enumerate(longFrequencies.asArrayRef()))
+    if (!std::isfinite(frequency))
+      return emitError() << "long frequency " << i << " must be finite but is " << frequency;
+  if (!longFrequencies.empty() && beyond < 1)
+    return emitError() << "the length beyond which frequencies are the long ones must be positive "
+                       << "but is " << beyond;
+  if (longFrequencies.empty() && beyond != 0)
+    return emitError() << "there are no long frequencies for lengths beyond " << beyond;
   return success();
 }
 

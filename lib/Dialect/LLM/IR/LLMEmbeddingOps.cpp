@@ -32,6 +32,32 @@ LogicalResult EmbeddingOp::verify() {
 }
 
 //===----------------------------------------------------------------------===//
+// position_embedding
+//===----------------------------------------------------------------------===//
+
+void PositionEmbeddingOp::build(OpBuilder &builder, OperationState &state, Value batch, Value table,
+                                int64_t offset) {
+  int64_t width = cast<WeightType>(table.getType()).getShape().back();
+  auto type = RankedTensorType::get({ShapedType::kDynamic, width}, builder.getF32Type());
+  build(builder, state, type, batch, table, builder.getI64IntegerAttr(offset));
+}
+
+LogicalResult PositionEmbeddingOp::verify() {
+  NamedShape table("table", getTable()), result("result", getResult());
+  // position_embedding_c1
+  if (failed(verifyRank(*this, table, 2)))
+    return failure();
+  // position_embedding_c2
+  if (failed(verifyRank(*this, result, 2)) || failed(verifySameDim(*this, result, 1, table, 1)))
+    return failure();
+  // position_embedding_c3
+  if (int64_t offset = getOffset(); offset < 0 || offset >= table.shape[0])
+    return emitOpError() << "offset (" << offset << ") must be a row of the table, of which there "
+                         << "are " << table.shape[0];
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
 // output_head
 //===----------------------------------------------------------------------===//
 

@@ -20,34 +20,63 @@ static bool isFusedSum(Value value) {
   return inner.getDefiningOp<ResidualAddOp>() != nullptr;
 }
 
+/// The norms and scales behind `value` that nothing else reads, the last one first.
+static SmallVector<Operation *> rowOpsBehind(Value value, Block *block) {
+  SmallVector<Operation *> ops;
+  for (Operation *op = value.getDefiningOp();
+       isa_and_nonnull<RMSNormOp, LayerNormOp, ScaleOp>(op) && op->getBlock() == block &&
+       op->hasOneUse();
+       op = op->getOperand(0).getDefiningOp())
+    ops.push_back(op);
+  return ops;
+}
+
+/// The first norm that reads the sum; reports the norms that cannot have it.
+static Operation *normOf(ResidualAddOp add, Fuser &fuser) {
+  Operation *first = nullptr;
+  for (Operation *user : add->getUsers()) {
+    if (!isa<RMSNormOp, LayerNormOp>(user) || user->getOperand(0) != add.getResult())
+      continue;
+    if (user->getBlock() != add->getBlock())
+      fuser.missed(user, "the sum is made in another block");
+    else if (!first || user->isBeforeInBlock(first))
+      first = user;
+  }
+  return first;
+}
+
 namespace {
 struct FuseResidualNormPass : llmc::llm::impl::FuseResidualNormPassBase<FuseResidualNormPass> {
   using Base::Base;
 
   void runOnOperation() override {
     Fuser fuser("residual-norm", enabled);
+    for (ResidualAddOp add : collectUnfused<ResidualAddOp>(getOperation()))
+      fuseAdd(fuser, add);
+    // What is left reads a sum that a fusion has.
+    auto report = [&](Operation *norm) {
+      Value sum = norm->getOperand(0);
+      if (isFusedSum(sum))
+        fuser.missed(norm, "the sum is part of " + describeSource(sum));
+    };
     for (RMSNormOp norm : collectUnfused<RMSNormOp>(getOperation()))
-      fuseNorm(fuser, norm);
+      report(norm);
     for (LayerNormOp norm : collectUnfused<LayerNormOp>(getOperation()))
-      fuseNorm(fuser, norm);
+      report(norm);
   }
 
-  void fuseNorm(Fuser &fuser, Operation *norm) {
-    // The first norm of several that read a sum has it; the others then see a
-    // fusion's result.
-    Value sum = norm->getOperand(0);
-    if (isFusedSum(sum))
-      return fuser.missed(norm, "the sum is part of " + describeSource(sum));
-    auto add = sum.getDefiningOp<ResidualAddOp>();
-    if (!add)
+  void fuseAdd(Fuser &fuser, ResidualAddOp add) {
+    SmallVector<Operation *> ops = rowOpsBehind(add.getDelta(), add->getBlock());
+    ops.push_back(add);
+    if (Operation *norm = normOf(add, fuser))
+      ops.push_back(norm);
+    if (ops.size() == 1)
       return;
-    if (add->getBlock() != norm->getBlock())
-      return fuser.missed(norm, "the sum is made in another block");
-    int64_t width = cast<RankedTensorType>(sum.getType()).getShape().back();
+    int64_t width = cast<RankedTensorType>(add.getResult().getType()).getShape().back();
     if (width > maxHiddenSize)
-      return fuser.missed(norm, "the row has " + Twine(width) + " elements, more than " +
-                                    Twine(maxHiddenSize));
-    fuser.fuse({add, norm});
+      return fuser.missed(ops.back(), "the row has " + Twine(width) + " elements, more than " +
+                                          Twine(maxHiddenSize));
+    fuser.fuse(ops);
   }
 };
 } // namespace

@@ -14,8 +14,9 @@ namespace llmc::llm {
 } // namespace llmc::llm
 
 ArrayRef<StringRef> llm::fusionPatterns() {
-  static constexpr StringRef patterns[] = {"gated-linear", "qkv-linear", "linear-residual",
-                                           "residual-norm", "attention-prologue"};
+  static constexpr StringRef patterns[] = {"gated-linear",    "linear-activation", "qkv-linear",
+                                           "linear-residual", "residual-norm",
+                                           "attention-prologue"};
   return patterns;
 }
 
@@ -25,6 +26,9 @@ void llm::addFusionPasses(OpPassManager &pm, ArrayRef<std::string> disabled,
   FuseGatedLinearPassOptions gated;
   gated.enabled = isEnabled("gated-linear");
   pm.addPass(createFuseGatedLinearPass(gated));
+  FuseLinearActivationPassOptions activated;
+  activated.enabled = isEnabled("linear-activation");
+  pm.addPass(createFuseLinearActivationPass(activated));
   FuseQKVLinearPassOptions qkv;
   qkv.enabled = isEnabled("qkv-linear");
   pm.addPass(createFuseQKVLinearPass(qkv));

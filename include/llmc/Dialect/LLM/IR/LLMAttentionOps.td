@@ -49,10 +49,13 @@ def LLM_RotaryOp : LLM_Op<"rotary", [Pure, AllTypesMatch<["input", "result"]>]> 
   let description = [{
     For pair (a, b) of channels number j and a = f32(position) * frequencies[j]:
     `y_a = x_a * c - x_b * s`, `y_b = x_b * c + x_a * s` with `c = cos(a) * magnitude`,
-    `s = sin(a) * magnitude`; other channels pass. (Su et al., 2021.)
+    `s = sin(a) * magnitude`; other channels pass. (Su et al., 2021.) Tokens of a sequence
+    whose extent is beyond the record's threshold turn by
+    its long frequencies.
 
     Constraints: `rotary_c1` the input has rank 3; `rotary_c2` the rotary width is even
-    and at most the head width; `rotary_c3` there are width / 2 frequencies.
+    and at most the head width; `rotary_c3` there are width / 2 frequencies, and as many
+    long ones where there are long ones.
 
     ```mlir
     %y = llm.rotary %x, %batch rope(#rope) : tensor<?x9x64xf32>
@@ -95,13 +98,15 @@ def LLM_PagedAttentionOp : LLM_Op<"paged_attention", [
     For a query at position p of its sequence and head h, over positions j of the same
     sequence with `p - window < j <= p` (all j <= p without a window):
     `s_j = scale * q . k_j`, `y = sum_j softmax(s)_j * v_j`, with the keys and values of
-    kv head `h / (heads / kv heads)`. Softmax is computed online over fixed blocks of
+    kv head `h / (heads / kv heads)`. With a `softcap` c the score is
+    `c * tanh(s_j / c)`; with a `chunk` n only positions of the query's chunk are seen,
+    those with `j div n = p div n`. Softmax is computed online over fixed blocks of
     positions in ascending order, f32.
 
     Constraints: `paged_attention_c1` the cache is paged or window, the query is [tokens,
     heads, key width] and heads is a multiple of the kv heads; `paged_attention_c2` the
-    result is [tokens, heads, value width]; `paged_attention_c3` scale
-    is finite and positive, a window positive.
+    result is [tokens, heads, value width]; `paged_attention_c3` scale and softcap are
+    finite and positive, window and chunk positive.
 
     ```mlir
     %y = llm.paged_attention %q, %c, %batch scale 0.125 window 4096
@@ -109,11 +114,12 @@ def LLM_PagedAttentionOp : LLM_Op<"paged_attention", [
     ```
   }];
   let arguments = (ins LLM_Rows:$query, LLM_CacheType:$cache, LLM_BatchType:$batch, F64Attr:$scale,
-      OptionalAttr<I64Attr>:$window);
+      OptionalAttr<I64Attr>:$window, OptionalAttr<I64Attr>:$chunk,
+      OptionalAttr<F64Attr>:$softcap);
   let results = (outs LLM_Rows:$result);
   let assemblyFormat = [{
-    $query `,` $cache `,` $batch `scale` custom<Real>($scale) (`window` $window^)? attr-dict
-    `:` type($query) `,` qualified(type($cache)) `->` type($result)
+    $query `,` $cache `,` $batch `scale` custom<Real>($scale) (`window` $window^)?
+    (`chunk` $chunk^)? (`softcap` custom<Real>($softcap)^)? attr-dict `:` type($query) `,` qualified(type($cache)) `->` type($result)
   }];
   let builders = [OpBuilder<(ins "::mlir::Value":$query, "::mlir::Value":$cache,
       "::mlir::Value":$batch, "double":$scale, CArg<"std::optional<int64_t>", "{}">:$window)>];

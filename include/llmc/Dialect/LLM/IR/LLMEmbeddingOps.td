@@ -27,6 +27,33 @@ def LLM_EmbeddingOp : LLM_Op<"embedding", [Pure]> {
   let hasVerifier = 1;
 }
 
+def LLM_PositionEmbeddingOp : LLM_Op<"position_embedding", [Pure]> {
+  let summary = "Rows of a table, one for each token's position";
+  let description = [{
+    `y[t] = table[position(t) + offset]`. A position outside the table is the caller's
+    error; a program is not compiled for a context that the table does not cover.
+
+    Constraints: `position_embedding_c1` the table has rank 2; `position_embedding_c2`
+    the result is [tokens, columns of the table]; `position_embedding_c3` the offset is
+    not negative and below the rows of the table.
+
+    ```mlir
+    %y = llm.position_embedding %batch, %table offset 2
+        : !llm.weight<[1026, 768], #llm.dense<f32>> -> tensor<?x768xf32>
+    ```
+  }];
+  let arguments = (ins LLM_BatchType:$batch, LLM_WeightType:$table,
+      DefaultValuedAttr<I64Attr, "0">:$offset);
+  let results = (outs LLM_Rows:$result);
+  let assemblyFormat = [{
+    $batch `,` $table (`offset` $offset^)? attr-dict `:` qualified(type($table)) `->`
+    type($result)
+  }];
+  let builders = [OpBuilder<(ins "::mlir::Value":$batch, "::mlir::Value":$table,
+      CArg<"int64_t", "0">:$offset)>];
+  let hasVerifier = 1;
+}
+
 def LLM_SelectRowsOp : LLM_Op<"select_rows", [Pure, AllTypesMatch<["input", "result"]>]> {
   let summary = "The rows whose logits are wanted";
   let description = [{

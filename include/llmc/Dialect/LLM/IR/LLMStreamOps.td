@@ -40,6 +40,25 @@ def LLM_ScaleOp : LLM_Op<"scale", [Pure, SameOperandsAndResultType]> {
   let hasFolder = 1;
 }
 
+def LLM_SoftcapOp : LLM_Op<"softcap", [Pure, SameOperandsAndResultType]> {
+  let summary = "Bounds a stream smoothly";
+  let description = [{
+    `y = f32(cap) * tanh(x / f32(cap))`.
+
+    Constraints: `softcap_c1` input and result have the same type; `softcap_c2` the cap
+    is finite and positive.
+
+    ```mlir
+    %y = llm.softcap %x cap 30.0 : tensor<?x256000xf32>
+    ```
+  }];
+  let arguments = (ins LLM_Rows:$input, F64Attr:$cap);
+  let results = (outs LLM_Rows:$result);
+  let assemblyFormat = "$input `cap` custom<Real>($cap) attr-dict `:` type($result)";
+  let builders = [OpBuilder<(ins "::mlir::Value":$input, "double":$cap)>];
+  let hasVerifier = 1;
+}
+
 def LLM_ActivationOp : LLM_Op<"activation", [Pure, SameOperandsAndResultType]> {
   let summary = "Element-wise activation";
   let description = [{

@@ -54,6 +54,17 @@ def FuseGatedLinearPass : LLM_FusionPass<"gated-linear", [
   }];
 }
 
+def FuseLinearActivationPass : LLM_FusionPass<"linear-activation"> {
+  let summary = "A product and the activation that takes it as one fusion";
+  let description = [{
+    Before: `llm.linear` whose only use is `llm.activation`. After: one
+    `llm.fusion "linear-activation"`. Numbers: unchanged. Not applicable: a missed remark
+    `linear-activation` with the predicate that failed.
+
+    Example: test/Dialect/LLM/fuse-linear-activation.mlir.
+  }];
+}
+
 def FuseQKVLinearPass : LLM_FusionPass<"qkv-linear"> {
   let summary = "Products of the same input as one fusion with several results";
   let description = [{
@@ -86,9 +97,10 @@ def FuseResidualNormPass : LLM_FusionPass<"residual-norm", [
   let summary = "A residual add and the norm that reads it as one row fusion";
   let description = [{
     Before: `llm.residual_add` whose result feeds `llm.rms_norm` or `llm.layer_norm`
-    (other uses allowed). After: one `llm.fusion "residual-norm"`; the sum is a result
-    too where something else reads it. Numbers: unchanged. Not applicable: a missed
-    remark `residual-norm` with the predicate that failed.
+    (other uses allowed), or whose delta is a norm or an `llm.scale` that nothing else
+    reads, or both. After: one `llm.fusion "residual-norm"`; the sum is a result too where
+    something else reads it. Numbers: unchanged. Not applicable: a missed remark
+    `residual-norm` with the predicate that failed.
 
     Example: test/Dialect/LLM/fuse-residual-norm.mlir.
   }];

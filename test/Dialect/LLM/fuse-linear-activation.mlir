@@ -1,0 +1,45 @@
+// RUN: llmc-opt %s --llm-fuse-linear-activation -split-input-file | FileCheck %s
+// RUN: llmc-opt %s --llm-fuse-linear-activation --llm-fuse-linear-activation -split-input-file | FileCheck %s
+// RUN: llmc-opt %s --llm-fuse-linear-activation --remarks-filter=fusion -split-input-file -verify-diagnostics
+// RUN: llmc-opt %s --llm-fuse-linear-activation=enabled=false -split-input-file | FileCheck %s --check-prefix=OFF
+// RUN: llmc-opt %s --llm-fuse-linear-activation --llm-inline-fusions -split-input-file | FileCheck %s --check-prefix=OFF
+
+// OFF-NOT: llm.fusion
+
+!w = !llm.weight<[64, 64], #llm.dense<f32>>
+
+// CHECK-LABEL: func.func @activated
+// CHECK-SAME: %[[X:.*]]: tensor<?x64xf32>, %[[W:.*]]: !llm.weight
+func.func @activated(%x: tensor<?x64xf32>, %w: !w) -> tensor<?x64xf32> {
+  // CHECK: %[[Y:.*]] = llm.fusion "linear-activation" (%[[X]], %[[W]])
+  // CHECK: %[[P:.*]] = llm.linear
+  // CHECK-NEXT: %[[A:.*]] = llm.activation gelu_tanh %[[P]]
+  // CHECK-NEXT: llm.yield %[[A]]
+  // CHECK: return %[[Y]]
+  // expected-remark @+1 {{[Passed] linear-activation | Category:fusion | Function=activated | bytes_per_token_saved=512, launches_saved=1, ops=2}}
+  %p = llm.linear %x, %w : tensor<?x64xf32>, !w -> tensor<?x64xf32>
+  %y = llm.activation gelu_tanh %p : tensor<?x64xf32>
+  return %y : tensor<?x64xf32>
+}
+
+// -----
+
+// CHECK-LABEL: func.func @no_product
+func.func @no_product(%x: tensor<?x64xf32>) -> tensor<?x64xf32> {
+  // CHECK-NOT: llm.fusion
+  // expected-remark @+1 {{[Missed] linear-activation | Category:fusion | Function=no_product | Reason="the input comes from an argument"}}
+  %y = llm.activation gelu_tanh %x : tensor<?x64xf32>
+  return %y : tensor<?x64xf32>
+}
+
+// -----
+
+// CHECK-LABEL: func.func @other_use
+func.func @other_use(%x: tensor<?x64xf32>, %w: !llm.weight<[64, 64], #llm.dense<f32>>) -> tensor<?x64xf32> {
+  // CHECK-NOT: llm.fusion
+  %p = llm.linear %x, %w : tensor<?x64xf32>, !llm.weight<[64, 64], #llm.dense<f32>> -> tensor<?x64xf32>
+  llm.observe %p "product" : tensor<?x64xf32>
+  // expected-remark @+1 {{Reason="the product has another use than the activation"}}
+  %y = llm.activation relu %p : tensor<?x64xf32>
+  return %y : tensor<?x64xf32>
+}
