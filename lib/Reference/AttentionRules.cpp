@@ -60,19 +60,22 @@ template <typename T> static llvm::Error rotary(llm::RotaryOp op, OpContext<T> &
   const Batch &batch = context.batch(op.getBatch());
   llm::RopeAttr rope = op.getRope();
   llvm::ArrayRef<float> frequencies = rope.getFrequencies().asArrayRef();
+  llvm::ArrayRef<float> longer = rope.getLongFrequencies().asArrayRef();
   int64_t pairs = rope.getWidth() / 2;
   if (llvm::Error error = checkHeads(x, batch, context))
     return error;
-  if (rope.getWidth() > x.width() || int64_t(frequencies.size()) != pairs)
+  if (rope.getWidth() > x.width() || int64_t(frequencies.size()) != pairs ||
+      (rope.hasLong() && int64_t(longer.size()) != pairs))
     return context.error("rotates " + llvm::Twine(rope.getWidth()) + " channels by " +
                          llvm::Twine(frequencies.size()) + " frequencies, the heads have " +
                          llvm::Twine(x.width()));
   bool halves = rope.getPairing() == llm::RopePairing::Halves;
   T magnitude = T(rope.getMagnitude());
   HostTensor<T> y = x;
-  forEachToken(batch, [&](int64_t row, const BatchSequence &, int64_t position) {
+  forEachToken(batch, [&](int64_t row, const BatchSequence &sequence, int64_t position) {
+    bool isLong = rope.hasLong() && sequence.extent() > rope.getBeyond();
     for (int64_t j = 0; j < pairs; ++j) {
-      T angle = T(float(position)) * T(frequencies[j]);
+      T angle = T(float(position)) * T(isLong ? longer[j] : frequencies[j]);
       T c = std::cos(angle) * magnitude, s = std::sin(angle) * magnitude;
       int64_t a = halves ? j : 2 * j, b = halves ? j + pairs : 2 * j + 1;
       for (int64_t head = 0; head < x.shape[1]; ++head) {
@@ -144,6 +147,8 @@ template <typename T> struct HeadAttention {
   int64_t keyStride, valueStride;
   int64_t keyWidth, valueWidth;
   T scale;
+  /// 0: none.
+  T softcap;
 
   /// Softmax over blocks of positions in ascending order: what was summed under the old
   /// maximum is scaled to the new one.
@@ -160,6 +165,8 @@ template <typename T> struct HeadAttention {
         for (int64_t d = 0; d < keyWidth; ++d)
           dot += query[d] * key[d];
         scores[j] = scale * dot;
+        if (softcap != 0)
+          scores[j] = softcap * std::tanh(scores[j] / softcap);
         blockMaximum = std::max(blockMaximum, scores[j]);
       }
       T rescale = std::exp(maximum - blockMaximum);
@@ -229,7 +236,11 @@ static llvm::Error pagedAttention(llm::PagedAttentionOp op, OpContext<T> &contex
   if (!places)
     return places.takeError();
   int64_t window = op.getWindow().value_or(std::numeric_limits<int64_t>::max());
+  int64_t chunk = op.getChunk().value_or(std::numeric_limits<int64_t>::max());
   T scale = T(op.getScale().convertToDouble());
+  T softcap = 0;
+  if (std::optional<llvm::APFloat> cap = op.getSoftcap())
+    softcap = T(float(cap->convertToDouble()));
 
   HostTensor<T> y({query.rows(), heads, valueWidth});
   int64_t longest = 0;
@@ -240,6 +251,7 @@ static llvm::Error pagedAttention(llm::PagedAttentionOp op, OpContext<T> &contex
     for (int64_t row = from; row < to; ++row) {
       const TokenPlace<T> &place = (*places)[size_t(row)];
       int64_t first = place.position >= window ? place.position - window + 1 : 0;
+      first = std::max(first, place.position / chunk * chunk);
       for (int64_t head = 0; head < heads; ++head) {
         int64_t kvHead = head / (heads / kvHeads);
         HeadAttention<T> attention{place.state->keys.data() + kvHead * keyWidth,
@@ -248,7 +260,8 @@ static llvm::Error pagedAttention(llm::PagedAttentionOp op, OpContext<T> &contex
                                    kvHeads * valueWidth,
                                    keyWidth,
                                    valueWidth,
-                                   scale};
+                                   scale,
+                                   softcap};
         attention.run(query.row(row) + head * keyWidth, first, place.position,
                       y.row(row) + head * valueWidth);
       }

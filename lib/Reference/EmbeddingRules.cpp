@@ -25,6 +25,28 @@ template <typename T> static llvm::Error embedding(llm::EmbeddingOp op, OpContex
   return llvm::Error::success();
 }
 
+template <typename T>
+static llvm::Error positionEmbedding(llm::PositionEmbeddingOp op, OpContext<T> &context) {
+  const Batch &batch = context.batch(op.getBatch());
+  const Weight &table = context.weight(op.getTable());
+  if (table.shape.size() != 2)
+    return context.error("needs a table of rank 2, it is " + shapeText(table.shape));
+  int64_t width = table.shape[1], offset = op.getOffset(), row = 0;
+  HostTensor<T> y({batch.tokens(), width});
+  for (const BatchSequence &sequence : batch.sequences)
+    for (int64_t i = 0; i < sequence.count; ++i) {
+      int64_t position = sequence.start + i;
+      if (position + offset >= table.shape[0])
+        return context.error("position " + llvm::Twine(position) + " needs row " +
+                             llvm::Twine(position + offset) + " of the table, which has " +
+                             llvm::Twine(table.shape[0]) + "; give at most " +
+                             llvm::Twine(table.shape[0] - offset) + " tokens");
+      std::copy_n(table.values->begin() + (position + offset) * width, width, y.row(row++));
+    }
+  context.result(std::move(y));
+  return llvm::Error::success();
+}
+
 template <typename T> static llvm::Error selectRows(llm::SelectRowsOp op, OpContext<T> &context) {
   const HostTensor<T> &x = context.tensor(op.getInput());
   const Batch &batch = context.batch(op.getBatch());
@@ -42,6 +64,7 @@ template <typename T> static llvm::Error selectRows(llm::SelectRowsOp op, OpCont
 
 template <typename T> void llmc::reference::addEmbeddingRules(RuleTable<T> &table) {
   table.template add<llm::EmbeddingOp>(embedding<T>);
+  table.template add<llm::PositionEmbeddingOp>(positionEmbedding<T>);
   table.template add<llm::SelectRowsOp>(selectRows<T>);
 }
 

@@ -65,6 +65,12 @@ template <typename T> static llvm::Error scale(llm::ScaleOp op, OpContext<T> &co
   return transform(context.tensor(op.getInput()), context, [&](T x) { return x * factor; });
 }
 
+template <typename T> static llvm::Error softcap(llm::SoftcapOp op, OpContext<T> &context) {
+  T cap = T(float(op.getCap().convertToDouble()));
+  return transform(context.tensor(op.getInput()), context,
+                   [&](T x) { return cap * std::tanh(x / cap); });
+}
+
 template <typename T> static llvm::Error activation(llm::ActivationOp op, OpContext<T> &context) {
   llm::Activation function = op.getFunction();
   return transform(context.tensor(op.getInput()), context,
@@ -80,6 +86,7 @@ template <typename T> static llvm::Error gate(llm::GateOp op, OpContext<T> &cont
 template <typename T> void llmc::reference::addStreamRules(RuleTable<T> &table) {
   table.template add<llm::ResidualAddOp>(residualAdd<T>);
   table.template add<llm::ScaleOp>(scale<T>);
+  table.template add<llm::SoftcapOp>(softcap<T>);
   table.template add<llm::ActivationOp>(activation<T>);
   table.template add<llm::GateOp>(gate<T>);
 }

@@ -13,37 +13,59 @@ namespace {
 /// A prompt on its way through the model, then its greedy continuation.
 class Request {
 public:
-  Request(int64_t sequence, llvm::ArrayRef<int32_t> prompt) : sequence(sequence), prompt(prompt) {}
+  Request(int64_t sequence, llvm::ArrayRef<int32_t> prompt)
+      : sequence(sequence), promptSize(int64_t(prompt.size())), known(prompt) {}
 
-  bool inPrompt() const { return done < int64_t(prompt.size()); }
-  /// Adds the next chunk of the prompt, or the last token that was chosen, every row wanted.
-  void addTo(Step &step, int64_t chunk) {
-    int64_t rest = int64_t(prompt.size()) - done;
-    count = inPrompt() ? (chunk > 0 ? std::min(chunk, rest) : rest) : 1;
+  bool inPrompt() const { return greedy.empty() && done < promptSize; }
+  /// Adds the next chunk of what the state does not hold, every row wanted. A state that was
+  /// computed for a length on the other side of a threshold is computed anew.
+  void addTo(Step &step, int64_t chunk, llvm::ArrayRef<int64_t> thresholds) {
+    auto isBeyond = [&](int64_t threshold) {
+      return threshold >= computedFor && threshold < int64_t(known.size());
+    };
+    if (done > 0 && llvm::any_of(thresholds, isBeyond))
+      done = 0;
+    computedFor = int64_t(known.size());
+    int64_t rest = int64_t(known.size()) - done;
+    count = chunk > 0 ? std::min(chunk, rest) : rest;
     row = step.add(sequence, done,
-                   inPrompt() ? prompt.slice(size_t(done), size_t(count)) : greedy.back());
+                   llvm::ArrayRef<int32_t>(known).slice(size_t(done), size_t(count)));
+    step.batch.sequences.back().known = int64_t(known.size());
     for (int64_t i = 0; i < count; ++i)
       step.batch.outputRows.push_back(row + i);
   }
   /// Takes note of a step's logits.
   template <typename T> void advance(const HostTensor<T> &logits) {
     done += count;
-    if (inPrompt())
+    if (done < int64_t(known.size()))
       return;
     const T *last = logits.row(row + count - 1);
     greedyLogits.insert(greedyLogits.end(), last, last + logits.width());
     greedy.push_back(int32_t(std::max_element(last, last + logits.width()) - last));
+    known.push_back(greedy.back());
   }
 
   int64_t sequence;
-  llvm::ArrayRef<int32_t> prompt;
-  /// Tokens that the state holds.
-  int64_t done = 0;
+  int64_t promptSize;
+  /// The prompt and what was chosen.
+  llvm::SmallVector<int32_t> known;
+  /// Tokens that the state holds, and how many were known then.
+  int64_t done = 0, computedFor = 0;
   /// Where the request's rows stand in the present step.
   int64_t row = 0, count = 0;
   std::vector<int32_t> greedy;
   std::vector<float> greedyLogits;
 };
+
+/// Lengths of a sequence at which its rotary frequencies change.
+llvm::SmallVector<int64_t> thresholdsOf(mlir::ModuleOp module) {
+  llvm::SmallVector<int64_t> thresholds;
+  module.walk([&](llmc::llm::RotaryOp rotary) {
+    if (rotary.getRope().hasLong())
+      thresholds.push_back(rotary.getRope().getBeyond());
+  });
+  return thresholds;
+}
 
 /// Gathers rows of one name from step to step.
 class Collector {
@@ -102,6 +124,7 @@ trace(mlir::ModuleOp module, WeightSource &weights, llvm::ArrayRef<int32_t> prom
   evaluatorOptions.weightBytes = options.weightBytes;
   Evaluator<T> evaluator(module, weights, evaluatorOptions);
   Request request(0, prompt), other(1, otherPrompt);
+  llvm::SmallVector<int64_t> thresholds = thresholdsOf(module);
   Collector collector;
   llvm::Error failure = llvm::Error::success();
   int64_t stepRows = 0;
@@ -117,8 +140,8 @@ trace(mlir::ModuleOp module, WeightSource &weights, llvm::ArrayRef<int32_t> prom
     Step step;
     // The other request goes first, so that the rows are not those of a run alone.
     if (!otherPrompt.empty())
-      other.addTo(step, options.chunk);
-    request.addTo(step, options.chunk);
+      other.addTo(step, options.chunk, thresholds);
+    request.addTo(step, options.chunk, thresholds);
     stepRows = int64_t(step.tokens.size());
     llvm::Expected<HostTensor<T>> logits = evaluator.evaluateStep(step);
     if (!logits)

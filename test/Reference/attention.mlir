@@ -127,3 +127,41 @@ func.func @rewound(%q: tensor<?x1x2xf32>, %k: tensor<?x1x2xf32>, %v: tensor<?x1x
       !llm.cache<paged, [1, 2, 2], f32> -> tensor<?x1x2xf32>
   return %y : tensor<?x1x2xf32>
 }
+
+// Chunks of 3 positions and s_j = c * tanh(0.75 q . k_j / c), c = f32(0.7).
+// CHECK: chunked step 0 result 0: [4, 2, 2]
+// CHECK-NEXT: [1.0000000000 -1.8750000000]
+// CHECK-NEXT: [1.0000000000 -1.8750000000]
+// CHECK-NEXT: [0.0222780175 -0.3106448281]
+// CHECK-NEXT: [-0.3835695760 0.3387113217]
+// CHECK-NEXT: [0.4327729161 -1.3543664605]
+// CHECK-NEXT: [-0.4363392031 0.0210708286]
+// CHECK-NEXT: [-0.6250000000 1.5000000000]
+// CHECK-NEXT: [-0.6250000000 1.5000000000]
+// CHECK-NEXT: chunked step 1 result 0: [1, 2, 2]
+// CHECK-NEXT: [0.1768837057 0.5978808311]
+// CHECK-NEXT: [0.1735346955 0.6016484675]
+func.func @chunked(%q: tensor<?x2x2xf32>, %k: tensor<?x1x2xf32>, %v: tensor<?x1x2xf32>,
+    %batch: !llm.batch, %c: !llm.cache<paged, [1, 2, 2], f32>)
+    -> tensor<?x2x2xf32> attributes {test.steps = [
+    {batch = [array<i64: 0, 0, 4>], args = [
+      dense<[[[-1.5, -0.125], [0.25, 1.375]], [[1.25, 0.375], [-1.625, 0.25]], [[-1.25, -1.875],
+       [-1.0, 0.625]], [[1.375, -0.125], [-0.75, -1.375]]]> : tensor<4x2x2xf32>,
+      dense<[[[0.625, -1.125]], [[-0.125, 1.75]], [[1.5, 0.125]],
+       [[-2.0, 0.625]]]> : tensor<4x1x2xf32>,
+      dense<[[[1.0, -1.875]], [[-0.875, 1.125]], [[-0.375, -1.875]],
+       [[-0.625, 1.5]]]> : tensor<4x1x2xf32>,
+      "batch",
+      "state"]},
+    {batch = [array<i64: 0, 4, 1>], args = [
+      dense<[[[1.375, -1.375], [1.25, 0.125]]]> : tensor<1x2x2xf32>,
+      dense<[[[1.75, -0.625]]]> : tensor<1x1x2xf32>,
+      dense<[[[0.375, 0.375]]]> : tensor<1x1x2xf32>,
+      "batch",
+      "state"]}]} {
+  %c1 = llm.kv_append %k, %v, %c, %batch : tensor<?x1x2xf32>, tensor<?x1x2xf32>,
+      !llm.cache<paged, [1, 2, 2], f32>
+  %y = llm.paged_attention %q, %c1, %batch scale 0.75 chunk 3 softcap 0.7 : tensor<?x2x2xf32>,
+      !llm.cache<paged, [1, 2, 2], f32> -> tensor<?x2x2xf32>
+  return %y : tensor<?x2x2xf32>
+}

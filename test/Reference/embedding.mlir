@@ -47,3 +47,18 @@ func.func @output_head(%x: tensor<?x3xf32>, %w: !llm.weight<[6, 3], #llm.dense<f
       #llm.dense<f32>> -> tensor<?x6xf32>
   return %y : tensor<?x6xf32>
 }
+
+// y[t] = table[position + 1]; positions 1, 2 and 0
+// CHECK: position_embedding step 0 result 0: [3, 3]
+// CHECK-NEXT: [1.7500000000 0.3750000000 -0.2500000000]
+// CHECK-NEXT: [-0.5000000000 1.7500000000 1.7500000000]
+// CHECK-NEXT: [1.7500000000 -1.5000000000 -2.0000000000]
+func.func @position_embedding(%batch: !llm.batch, %table: !llm.weight<[4, 3], #llm.dense<f32>>)
+    -> tensor<?x3xf32> attributes {test.steps = [
+    {batch = [array<i64: 4, 1, 2>, array<i64: 5, 0, 1>], args = ["batch",
+      dense<[[-0.125, -1.0, 0.875], [1.75, -1.5, -2.0], [1.75, 0.375, -0.25],
+       [-0.5, 1.75, 1.75]]> : tensor<4x3xf32>]}]} {
+  %y = llm.position_embedding %batch, %table offset 1 : !llm.weight<[4, 3],
+      #llm.dense<f32>> -> tensor<?x3xf32>
+  return %y : tensor<?x3xf32>
+}

@@ -133,3 +133,14 @@ func.func @forever(%i: index) attributes {test.steps = [{args = [1 : index]}]} {
   func.call @forever(%i) : (index) -> ()
   return
 }
+
+// -----
+
+func.func @position(%batch: !llm.batch, %table: !llm.weight<[4, 1], #llm.dense<f32>>)
+    -> tensor<?x1xf32> attributes {test.steps = [
+    {batch = [array<i64: 0, 2, 2>], args = ["batch", dense<0.5> : tensor<4x1xf32>]}]} {
+  // expected-error @+1 {{'llm.position_embedding' position 3 needs row 4 of the table, which has 4; give at most 3 tokens}}
+  %y = llm.position_embedding %batch, %table offset 1
+      : !llm.weight<[4, 1], #llm.dense<f32>> -> tensor<?x1xf32>
+  return %y : tensor<?x1xf32>
+}

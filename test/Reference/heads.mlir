@@ -5,6 +5,8 @@
 #halves = #llm.rope<"default", base = 10000.0, width = 4, halves, magnitude = 1.0, [1.0, 0.25]>
 #interleaved = #llm.rope<"yarn", base = 500.0, width = 4, interleaved, magnitude = 1.25,
     [0.75, 0.1]>
+#long = #llm.rope<"longrope", base = 100.0, width = 4, halves, magnitude = 1.25, [1.0, 0.5],
+    long [0.75, 0.0] beyond 5>
 
 // y[t, h, d] = x[t, h * 3 + d]
 // CHECK: split_heads step 0 result 0: [2, 2, 3]
@@ -71,5 +73,22 @@ func.func @rotary_interleaved(%x: tensor<?x1x4xf32>, %batch: !llm.batch)
        [[0.125, 1.75, -1.625, -0.5]], [[0.375, 0.375, -1.5, 1.875]]]> : tensor<4x1x4xf32>,
       "batch"]}]} {
   %y = llm.rotary %x, %batch rope(#interleaved) : tensor<?x1x4xf32>
+  return %y : tensor<?x1x4xf32>
+}
+
+// Sequence 1 has 9 known tokens, more than 5: its one, at position 6, turns by the long
+// frequencies; the others turn by the short ones.
+// CHECK: rotary_long step 0 result 0: [4, 1, 4]
+// CHECK-NEXT: [1.4366132696 2.5047901543 -0.9939316506 -0.0209844125]
+// CHECK-NEXT: [-0.4460422435 -2.2371480575 3.0692323050 0.0071680759]
+// CHECK-NEXT: [-2.0185448952 2.1875000000 0.2754398867 -0.6250000000]
+// CHECK-NEXT: [1.5098638457 -1.7189309148 1.2065084874 1.6607730535]
+func.func @rotary_long(%x: tensor<?x1x4xf32>, %batch: !llm.batch)
+    -> tensor<?x1x4xf32> attributes {test.steps = [
+    {batch = [array<i64: 0, 3, 2>, array<i64: 1, 6, 1, 9>, array<i64: 2, 2, 1>], args = [
+      dense<[[[-1.25, 0.125, 0.625, -2.0]], [[-1.625, 0.75, -1.875, 1.625]],
+       [[0.125, 1.75, -1.625, -0.5]], [[0.375, 0.375, -1.5, 1.875]]]> : tensor<4x1x4xf32>,
+      "batch"]}]} {
+  %y = llm.rotary %x, %batch rope(#long) : tensor<?x1x4xf32>
   return %y : tensor<?x1x4xf32>
 }

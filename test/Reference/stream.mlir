@@ -128,3 +128,15 @@ func.func @tanh(%g: tensor<?x4xf32>, %u: tensor<?x4xf32>)
   %z = llm.gate tanh %g, %u : tensor<?x4xf32>
   return %y, %z : tensor<?x4xf32>, tensor<?x4xf32>
 }
+
+// y = f32(1.3) * tanh(x / f32(1.3))
+// CHECK: softcap step 0 result 0: [2, 4]
+// CHECK-NEXT: [-1.0647314703 0.6765530966 0.2469630629 -1.0202127183]
+// CHECK-NEXT: [1.1854199040 0.6765530966 0.9087280336 0.9684509953]
+func.func @softcap(%x: tensor<?x4xf32>)
+    -> tensor<?x4xf32> attributes {test.steps = [
+    {args = [
+      dense<[[-1.5, 0.75, 0.25, -1.375], [2.0, 0.75, 1.125, 1.25]]> : tensor<2x4xf32>]}]} {
+  %y = llm.softcap %x cap 1.3 : tensor<?x4xf32>
+  return %y : tensor<?x4xf32>
+}

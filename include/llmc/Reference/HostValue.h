@@ -59,6 +59,11 @@ struct BatchSequence {
   /// Position of the first of the tokens.
   int64_t start = 0;
   int64_t count = 0;
+  /// Tokens known of the sequence: the whole prompt and what was generated so far; 0: up
+  /// to those of this step.
+  int64_t known = 0;
+
+  int64_t extent() const { return known > 0 ? known : start + count; }
 };
 
 /// Which rows of a step belong to which sequence at which position: sequences one after

@@ -41,9 +41,11 @@ static llvm::Expected<Batch> readBatch(mlir::func::FuncOp function, mlir::Dictio
   if (auto sequences = step.getAs<mlir::ArrayAttr>("batch")) {
     for (mlir::Attribute entry : sequences) {
       auto numbers = mlir::dyn_cast<mlir::DenseI64ArrayAttr>(entry);
-      if (!numbers || numbers.size() != 3)
-        return errorAt(function, "test.steps: a sequence is array<i64: id, start, count>");
-      batch.sequences.push_back({numbers[0], numbers[1], numbers[2]});
+      if (!numbers || numbers.size() < 3 || numbers.size() > 4)
+        return errorAt(function, "test.steps: a sequence is array<i64: id, start, count> with the "
+                                 "number of known tokens behind it where it is more");
+      batch.sequences.push_back(
+          {numbers[0], numbers[1], numbers[2], numbers.size() > 3 ? numbers[3] : 0});
     }
   }
   if (auto rows = step.getAs<mlir::DenseI64ArrayAttr>("outputs"))

@@ -2,7 +2,7 @@
 //
 //   module attributes {test.weights = {"w.0" = dense<…> : tensor<2x3xf32>}} {
 //     func.func @f(…) attributes {test.steps = [
-//       {batch = [array<i64: id, start, count>, …], outputs = array<i64: row, …>,
+//       {batch = [array<i64: id, start, count[, known]>, …], outputs = array<i64: row, …>,
 //        args = [dense<…> : tensor<2x4xf32>, "batch", 3 : index, "state"]}, …]}
 //
 // Each step is one call of the function; state lives from step to step. An
