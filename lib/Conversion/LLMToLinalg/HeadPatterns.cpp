@@ -85,16 +85,37 @@ struct RotaryPattern : OpConversionPattern<RotaryOp> {
     auto f32 = rewriter.getF32Type();
     int64_t pairs = rope.getWidth() / 2;
     auto tableType = RankedTensorType::get({type.getShape()[0], pairs}, f32);
-    Value frequencies =
-        arith::ConstantOp::create(rewriter, loc,
-                                  DenseElementsAttr::get(RankedTensorType::get({pairs}, f32),
-                                                         rope.getFrequencies().asArrayRef()));
+    auto constants = [&](DenseF32ArrayAttr values) -> Value {
+      auto valuesType = RankedTensorType::get({pairs}, f32);
+      return arith::ConstantOp::create(rewriter, loc,
+                                       DenseElementsAttr::get(valuesType, values.asArrayRef()));
+    };
+    // Of a token's entry in the batch.
+    auto entry = [&](int64_t column) {
+      return AffineMap::get(2, 0, {rewriter.getAffineDimExpr(0),
+                                   rewriter.getAffineConstantExpr(column)},
+                            rewriter.getContext());
+    };
+    SmallVector<LinalgBuilder::Operand> operands{
+        {in.getBatch(), entry(0)}, {constants(rope.getFrequencies()), linalg.last(2)}};
+    if (rope.hasLong()) {
+      operands.push_back({constants(rope.getLongFrequencies()), linalg.last(2)});
+      operands.push_back({in.getBatch(), entry(1)});
+    }
     auto table = [&](auto function) {
-      return linalg.map(x, tableType,
-                        {{in.getBatch(), linalg.leading(2)}, {frequencies, linalg.last(2)}},
+      return linalg.map(x, tableType, operands,
                         [&](ScalarBuilder &s, ValueRange v) {
+                          Value frequency = v[1];
+                          if (rope.hasLong()) {
+                            Value beyond = arith::ConstantIntOp::create(
+                                s.b, s.loc, std::min<int64_t>(rope.getBeyond(), INT32_MAX), 32);
+                            Value isLong = arith::CmpIOp::create(
+                                s.b, s.loc, arith::CmpIPredicate::sgt, v[3], beyond);
+                            frequency =
+                                arith::SelectOp::create(s.b, s.loc, isLong, v[2], frequency);
+                          }
                           Value position = arith::SIToFPOp::create(s.b, s.loc, f32, v[0]);
-                          Value turned = function(s, s.mul(position, v[1]));
+                          Value turned = function(s, s.mul(position, frequency));
                           return rope.getMagnitude() == 1
                                      ? turned
                                      : s.mul(turned, s.constant(rope.getMagnitude()));

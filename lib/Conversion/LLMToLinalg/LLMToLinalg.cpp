@@ -31,7 +31,9 @@ void addLLMToLinalgTypes(TypeConverter &types) {
     return RankedTensorType::get(weight.getShape(), dense.getElementType());
   });
   types.addConversion([](BatchType batch) -> Type {
-    return RankedTensorType::get({ShapedType::kDynamic}, IntegerType::get(batch.getContext(), 32));
+    // For each token its position and its sequence's extent.
+    return RankedTensorType::get({ShapedType::kDynamic, 2},
+                                 IntegerType::get(batch.getContext(), 32));
   });
   auto bridge = [](OpBuilder &b, Type type, ValueRange inputs, Location loc) -> Value {
     return UnrealizedConversionCastOp::create(b, loc, type, inputs).getResult(0);
@@ -48,7 +50,7 @@ void populateLLMToLinalgPatterns(const TypeConverter &types, RewritePatternSet &
 std::string whyNotLinalg(Operation *op) {
   if (isa<FusionOp>(op))
     return "has no form in linalg, its body may; run llm-inline-fusions first";
-  if (!isa<RMSNormOp, LayerNormOp, ResidualAddOp, ScaleOp, ActivationOp, GateOp, LinearOp,
+  if (!isa<RMSNormOp, LayerNormOp, ResidualAddOp, ScaleOp, SoftcapOp, ActivationOp, GateOp, LinearOp,
            OutputHeadOp, SplitHeadsOp, MergeHeadsOp, RotaryOp>(op))
     return "has no form in linalg";
   for (Value operand : op->getOperands())

@@ -96,6 +96,10 @@ struct ElementwisePattern : OpConversionPattern<Op> {
   static Value compute(ScaleOp op, ScalarBuilder &s, ValueRange v) {
     return s.mul(v[0], s.constant(op.getFactor().convertToDouble()));
   }
+  static Value compute(SoftcapOp op, ScalarBuilder &s, ValueRange v) {
+    Value cap = s.constant(op.getCap().convertToDouble());
+    return s.mul(cap, math::TanhOp::create(s.b, s.loc, s.div(v[0], cap)));
+  }
   static Value compute(ActivationOp op, ScalarBuilder &s, ValueRange v) {
     return s.activation(op.getFunction(), v[0]);
   }
@@ -160,7 +164,7 @@ struct OutputHeadPattern : OpConversionPattern<OutputHeadOp> {
 
 void populateRowPatterns(const TypeConverter &types, RewritePatternSet &patterns) {
   patterns.add<RMSNormPattern, LayerNormPattern, ElementwisePattern<ResidualAddOp>,
-               ElementwisePattern<ScaleOp>, ElementwisePattern<ActivationOp>,
+               ElementwisePattern<ScaleOp>, ElementwisePattern<SoftcapOp>, ElementwisePattern<ActivationOp>,
                ElementwisePattern<GateOp>, LinearPattern, OutputHeadPattern>(types,
                                                                              patterns.getContext());
 }

@@ -55,3 +55,13 @@ func.func @gate(%g: tensor<?x8xf32>, %u: tensor<?x8xf32>) -> tensor<?x8xf32> {
   %y = llm.gate silu %g, %u : tensor<?x8xf32>
   return %y : tensor<?x8xf32>
 }
+
+// CHECK-LABEL: func.func @softcap(
+func.func @softcap(%x: tensor<?x4xf32>) -> tensor<?x4xf32> {
+  // CHECK: %[[CAP:.*]] = arith.constant 3.000000e+01 : f32
+  // CHECK: arith.divf %{{.*}}, %[[CAP]]
+  // CHECK: math.tanh
+  // CHECK: arith.mulf %[[CAP]]
+  %y = llm.softcap %x cap 30.0 : tensor<?x4xf32>
+  return %y : tensor<?x4xf32>
+}

@@ -79,6 +79,8 @@ struct Step {
     int64_t sequence = names[paged.sequenceOf[t]], p = paged.positions[t];
     int64_t kv = h / (spec.heads / spec.state.heads);
     int64_t first = spec.window ? std::max<int64_t>(0, p - spec.window + 1) : 0;
+    if (spec.chunk)
+      first = std::max(first, p / spec.chunk * spec.chunk);
     std::vector<double> scores;
     for (int64_t j = first; j <= p; ++j) {
       double s = 0;
@@ -159,6 +161,17 @@ TEST(AttentionTest, Windows) {
                makeSpec(4, 2, 16, 16, 1000)});
 }
 
+TEST(AttentionTest, Chunks) {
+  std::vector<AttentionSpec> specs;
+  for (int64_t chunk : {1, 5, 16, 32, 33, 64, 1000}) {
+    specs.push_back(makeSpec(4, 2, 16, 16));
+    specs.back().chunk = chunk;
+  }
+  specs.push_back(makeSpec(6, 2, 16, 16, 20));
+  specs.back().chunk = 48;
+  checkShapes(specs);
+}
+
 TEST(AttentionTest, SoftcapAndSinks) {
   AttentionSpec capped = makeSpec(4, 2, 32, 32), sinks = makeSpec(6, 2, 32, 32),
                 both = makeSpec(4, 2, 32, 32, 20);
@@ -171,8 +184,9 @@ TEST(AttentionTest, SoftcapAndSinks) {
 
 /// The same sequence in one piece, in pieces, and next to others.
 TEST(AttentionTest, BitsDoNotDependOnTheBatch) {
-  for (int64_t window : {0, 21}) {
-    AttentionSpec spec = makeSpec(6, 2, 40, 40, window);
+  for (int64_t window : {0, 21, -40}) {
+    AttentionSpec spec = makeSpec(6, 2, 40, 40, std::max<int64_t>(window, 0));
+    spec.chunk = std::max<int64_t>(-window, 0);
     Kernels kernels;
     add(kernels, spec);
     kernels.compile();
@@ -235,6 +249,9 @@ TEST(AttentionTest, ChecksSpecs) {
   bad.state.blockTokens = 24;
   EXPECT_EQ(checkAttention(bad), "a state block of 24 positions is not a multiple of 16");
   bad = good;
+  bad.chunk = -1;
+  EXPECT_EQ(checkAttention(bad), "a window, a chunk and a softcap are positive, or 0 for none");
+  bad = good;
   bad.qStride = 63;
   EXPECT_NE(checkAttention(bad), "");
 }
@@ -244,10 +261,13 @@ TEST(AttentionTest, NamesFollowTheSpec) {
   EXPECT_EQ(attentionKernelName(x), attentionKernelName(y));
   y.scale = 1;
   EXPECT_NE(attentionKernelName(x), attentionKernelName(y));
-  EXPECT_EQ(attentionGroupRows(makeSpec(4, 2, 16, 16)), 24);
-  EXPECT_EQ(attentionGroupRows(makeSpec(7, 1, 16, 16)), 12);
-  EXPECT_EQ(attentionGroupRows(makeSpec(11, 1, 16, 16)), 5);
-  EXPECT_EQ(attentionGroupRows(makeSpec(128, 1, 16, 16)), 1);
+  y = x;
+  y.chunk = 8;
+  EXPECT_NE(attentionKernelName(x), attentionKernelName(y));
+  EXPECT_EQ(attentionGroupItems(makeSpec(4, 2, 16, 16)), 24 * 2);
+  EXPECT_EQ(attentionGroupItems(makeSpec(7, 1, 16, 16)), 12 * 7);
+  EXPECT_EQ(attentionGroupItems(makeSpec(11, 1, 16, 16)), 5 * 11);
+  EXPECT_EQ(attentionGroupItems(makeSpec(128, 1, 16, 16)), 1 * 128);
 }
 
 } // namespace

@@ -60,6 +60,7 @@ struct PagedBatch {
     batch.query_start = starts.data();
     batch.context_len = lengths.data();
     batch.block_table = table.data();
+    batch.extents = lengths.data();
   }
   PagedBatch(const PagedBatch &) = delete;
 

@@ -43,9 +43,13 @@ struct Step {
     for (int64_t i = 0; i < int64_t(rows.size()); ++i)
       before.push_back(rows[i]);
     int64_t half = spec.rotary ? spec.rotary->width / 2 : 0;
-    invFreq = Buffer<float>(half);
-    for (int64_t i = 0; i < half; ++i)
+    bool hasLong = spec.rotary && spec.rotary->beyond;
+    invFreq = Buffer<float>(hasLong ? 2 * half : half);
+    for (int64_t i = 0; i < int64_t(invFreq.size()); ++i)
       invFreq[i] = std::pow(10000.0f, -float(i) / float(half));
+    // A frequency of zero is legal.
+    if (hasLong)
+      invFreq[2 * half - 1] = 0;
     state = Buffer<float>(paged.batch.blocks * spec.state.blockBytes() / 4, NAN);
   }
 
@@ -81,7 +85,8 @@ struct Step {
       const Rotary &rotary = *spec.rotary;
       int64_t half = rotary.width / 2;
       for (int64_t i = 0; i < half; ++i) {
-        double angle = float(paged.positions[t]) * invFreq[i];
+        bool isLong = rotary.beyond && paged.lengths[paged.sequenceOf[t]] > rotary.beyond;
+        double angle = float(paged.positions[t]) * invFreq[isLong ? half + i : i];
         bool isHalves = rotary.pairs == RotaryPairs::Halves;
         double &a = x[rotary.first + (isHalves ? i : 2 * i)];
         double &b = x[rotary.first + (isHalves ? i + half : 2 * i + 1)];
@@ -203,6 +208,20 @@ TEST(PrologueTest, PartOfTheHeadTurns) {
     spec.qOut = HeadRows{outOperand, spec.q->stride, 2};
     specs.push_back(spec);
   }
+  check(specs);
+}
+
+/// Some of the sequences are longer than 40 tokens, some are not.
+TEST(PrologueTest, LongSequencesTurnByOtherFrequencies) {
+  std::vector<PrologueSpec> specs;
+  for (RotaryPairs pairs : {RotaryPairs::Halves, RotaryPairs::Interleaved})
+    for (int64_t beyond : {40, 1000}) {
+      PrologueSpec spec = makeSpec(2, 1, 24, 24);
+      spec.rotary = turn(20, pairs, 0, 1.25f);
+      spec.rotary->beyond = beyond;
+      spec.append = stateOperand;
+      specs.push_back(spec);
+    }
   check(specs);
 }
 

@@ -34,6 +34,8 @@ protected:
     batch.tokens = tokens;
     batch.outputs = 2;
     batch.positions = positions;
+    batch.token_seq = sequences;
+    batch.extents = extents;
     batch.output_rows = outputRows;
   }
 
@@ -77,6 +79,7 @@ protected:
   Kernels kernels;
   llmc_batch batch{};
   int32_t positions[tokens] = {0, 7, 1000};
+  int32_t sequences[tokens] = {0, 1, 2}, extents[3] = {1, 2000, 1001};
   int32_t outputRows[2] = {0, 2};
   std::mt19937 engine{11};
 };

@@ -20,8 +20,8 @@
 //   n = max(m, max s); f = exp(m - n); m = n; w[j] = exp(s[j] - m);
 //   l = fma(l, f, sum w); a = a * f; a = fma(w[j], v[j], a) for j ascending
 //
-// over the visible j only: those up to p and, with a window W, after p - W; what
-// invisible slots hold is never used. Lastly out = a / l. The sum of w adds the
+// over the visible j only: those up to p and, with a window W, after p - W, and with a
+// chunk C, from p - p mod C on; what invisible slots hold is never used. Lastly out = a / l. The sum of w adds the
 // 16 lane halves of the block, then the lanes as RowKernels.h has it. A row has the
 // same bits in whatever batch, split of items and group it is computed.
 //
@@ -69,11 +69,14 @@ enum class RotaryPairs : uint8_t {
 };
 
 struct Rotary {
-  unsigned invFreq = 0;  ///< Operand: f32[width / 2].
+  /// Operand: f32[width / 2], or with `beyond` f32[2][width / 2]: the second row is for
+  /// tokens of sequences whose extent is more than `beyond`.
+  unsigned invFreq = 0;
   int64_t width = 0;     ///< Channels that turn; even. The others pass through.
   int64_t first = 0;     ///< The first of them.
   RotaryPairs pairs = RotaryPairs::Halves;
   float magnitude = 1;
+  int64_t beyond = 0; ///< 0: one row of frequencies.
 };
 
 /// Operands are where the parts say. Items: tokens.
@@ -102,14 +105,15 @@ void buildPrologueKernel(mlir::ModuleOp module, const PrologueSpec &spec,
                          const CPUVariant &variant);
 
 /// Operands: 0 q (read), 1 state (read), 2 out (write), 3 sinks (f32[heads], only
-/// with `sinks`). Items: state.heads * tokens, kv head by kv head. Rows of a step
-/// that are consecutive positions of one sequence and lie in one range of items
-/// are computed together, attentionGroupRows at a time.
+/// with `sinks`). Items: heads * tokens: kv head by kv head, in each row by row, in each
+/// its query heads. Rows of a step that are consecutive positions of one sequence and
+/// lie in one range of items are computed together, attentionGroupItems at a time.
 struct AttentionSpec {
   int64_t heads = 0; ///< Of q, a multiple of state.heads.
   PagedState state;
   float scale = 1;
   int64_t window = 0; ///< 0: all positions; else p sees (p - window, p].
+  int64_t chunk = 0;  ///< 0: all positions; else p sees no position before p - p % chunk.
   float softcap = 0;  ///< 0: none.
   bool sinks = false;
   int64_t qStride = 0, qOffset = 0;     ///< Elements; a head is state.keyWidth wide.
@@ -123,9 +127,9 @@ int64_t attentionKernelScratch(const AttentionSpec &spec);
 int64_t attentionKernelItems(const AttentionSpec &spec, const llmc_batch &batch);
 void buildAttentionKernel(mlir::ModuleOp module, const AttentionSpec &spec,
                           const CPUVariant &variant);
-/// Rows that a call computes together at most; ranges of a multiple of it waste
+/// Items that a call computes together at most; ranges of a multiple of it waste
 /// nothing.
-int64_t attentionGroupRows(const AttentionSpec &spec);
+int64_t attentionGroupItems(const AttentionSpec &spec);
 
 } // namespace llmc::kernels
 

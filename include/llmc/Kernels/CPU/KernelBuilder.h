@@ -31,6 +31,7 @@ enum class BatchField : unsigned {
   ContextLen = offsetof(llmc_batch, context_len),
   BlockTable = offsetof(llmc_batch, block_table),
   OutputRows = offsetof(llmc_batch, output_rows),
+  Extents = offsetof(llmc_batch, extents),
 };
 
 class KernelBuilder {

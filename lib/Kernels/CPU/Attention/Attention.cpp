@@ -65,16 +65,21 @@ void AttentionEmitter::run() {
   auto entry = [&](Value array, Value index) {
     return kb.load(kb.i32(), kb.at(array, kb.mul(index, 4)), 4);
   };
+  int64_t shared = layout.shared;
   kb.whileLoop(
       {kb.begin()}, [&](ValueRange item) { return kb.lt(item[0], kb.end()); },
       [&](ValueRange carried) {
-        Value item = carried[0];
-        Value kvHead = kb.div(item, tokens), row = kb.rem(item, tokens);
+        Value item = carried[0], left = kb.sub(kb.end(), item);
+        Value place = kb.div(item, shared), firstHead = kb.rem(item, shared);
+        Value kvHead = kb.div(place, tokens), row = kb.rem(place, tokens);
         Value sequence = entry(sequences, row), position = entry(positions, row);
 
-        // As many rows as follow at the next positions of the same sequence.
-        Value limit = kb.min(kb.min(kb.sub(kb.end(), item), kb.sub(tokens, row)),
-                             layout.groupRows);
+        // As many whole rows as follow at the next positions of the same sequence.
+        Value whole = kb.select(kb.eq(firstHead, 0), kb.div(left, shared), kb.c(0));
+        Value limit = kb.min(kb.min(whole, kb.sub(tokens, row)), layout.groupRows);
+        if (spec.chunk)
+          limit = kb.min(limit, kb.sub(kb.c(spec.chunk), kb.rem(kb.toI64(position), spec.chunk)));
+        limit = kb.max(limit, 1);
         Values rows = kb.whileLoop(
             {kb.c(1)},
             [&](ValueRange count) {
@@ -87,8 +92,10 @@ void AttentionEmitter::run() {
             },
             [&](ValueRange count) { return Values{kb.add(count[0], 1)}; });
 
-        emitGroup({kvHead, row, rows[0], kb.toI64(position), kb.toI64(sequence)});
-        return Values{kb.add(item, rows[0])};
+        Value heads = kb.min(kb.sub(kb.c(shared), firstHead), left);
+        emitGroup({kvHead, row, rows[0], kb.toI64(position), kb.toI64(sequence), firstHead,
+                   heads});
+        return Values{kb.add(item, kb.mul(rows[0], heads))};
       });
   kb.finish();
 }
@@ -98,35 +105,45 @@ void AttentionEmitter::emitGroup(const Group &group) {
   reset(group);
   Value last = kb.div(kb.sub(kb.add(group.position, group.rows), 1), spec.state.blockTokens);
   Value first = kb.c(0);
-  if (spec.window)
-    first = kb.div(kb.max(kb.sub(group.position, spec.window - 1), 0), spec.state.blockTokens);
+  if (spec.window || spec.chunk)
+    first = kb.div(firstVisible(group, kb.c(0)), spec.state.blockTokens);
   kb.loop(first, kb.add(last, 1), 1, [&](Value index) { emitBlock(group, index, last); });
   storeOutputs(group);
 }
 
+/// The first position that a row sees. The rows of a group lie in one chunk.
+Value AttentionEmitter::firstVisible(const Group &group, Value row) {
+  Value first = kb.c(0);
+  if (spec.window)
+    first = kb.max(kb.sub(kb.add(group.position, row), spec.window - 1), first);
+  if (spec.chunk)
+    first = kb.max(kb.sub(group.position, kb.rem(group.position, spec.chunk)), first);
+  return first;
+}
+
 /// Copies the queries together: a row's heads lie side by side.
 void AttentionEmitter::loadQueries(const Group &group) {
-  int64_t elements = layout.shared * spec.state.keyWidth;
-  int64_t full = elements / lanes * lanes;
+  Value elements = kb.mul(group.heads, spec.state.keyWidth);
+  Value full = kb.mul(kb.div(elements, lanes), lanes * 4);
   kb.loop(kb.c(0), group.rows, 1, [&](Value row) {
+    Value head = kb.add(kb.mul(group.kvHead, layout.shared), group.firstHead);
     Value offset = kb.add(kb.mul(kb.add(group.row, row), spec.qStride),
-                          kb.mul(group.kvHead, elements));
+                          kb.mul(head, spec.state.keyWidth));
     Value from = kb.at(kb.at(queries, kb.mul(offset, 4)), spec.qOffset * 4);
-    Value to = at(0, row, elements * 4);
-    if (full)
-      kb.loop(kb.c(0), kb.c(full * 4), lanes * 4, [&](Value i) {
-        kb.store(kb.load(kb.vecF(), kb.at(from, i), 4), kb.at(to, i), 4);
-      });
-    if (elements != full) {
-      Value mask = kb.laneMask(kb.c(elements - full));
-      kb.maskedStore(kb.maskedLoad(kb.vecF(), kb.at(from, full * 4), mask, 4),
-                     kb.at(to, full * 4), mask, 4);
+    Value to = at(0, kb.mul(row, elements), 4);
+    kb.loop(kb.c(0), full, lanes * 4, [&](Value i) {
+      kb.store(kb.load(kb.vecF(), kb.at(from, i), 4), kb.at(to, i), 4);
+    });
+    if (spec.state.keyWidth % lanes) {
+      Value mask = kb.laneMask(kb.rem(elements, lanes));
+      kb.maskedStore(kb.maskedLoad(kb.vecF(), kb.at(from, full), mask, 4), kb.at(to, full), mask,
+                     4);
     }
   });
 }
 
 void AttentionEmitter::reset(const Group &group) {
-  Value count = kb.mul(group.rows, layout.shared);
+  Value count = kb.mul(group.rows, group.heads);
   kb.loop(kb.c(0), kb.mul(count, layout.valueRow), lanes,
           [&](Value i) { kb.store(kb.splat(0), at(layout.sums, i, 4), 64); });
   kb.loop(kb.c(0), count, lanes, [&](Value query) {
@@ -135,18 +152,20 @@ void AttentionEmitter::reset(const Group &group) {
   });
   if (!spec.sinks)
     return;
-  Value head = kb.at(sinks, kb.mul(group.kvHead, layout.shared * 4));
+  Value first = kb.add(kb.mul(group.kvHead, layout.shared), group.firstHead);
+  Value head = kb.at(sinks, kb.mul(first, 4));
   kb.loop(kb.c(0), count, 1, [&](Value query) {
-    Value sink = kb.load(kb.f32(), kb.at(head, kb.mul(kb.rem(query, layout.shared), 4)), 4);
+    Value sink = kb.load(kb.f32(), kb.at(head, kb.mul(kb.rem(query, group.heads), 4)), 4);
     kb.store(sink, at(layout.maxima, query, 4), 4);
   });
 }
 
 void AttentionEmitter::storeOutputs(const Group &group) {
   int64_t width = spec.state.valueWidth, full = width / lanes * lanes;
-  kb.loop(kb.c(0), kb.mul(group.rows, layout.shared), 1, [&](Value query) {
-    Value row = kb.add(group.row, kb.div(query, layout.shared));
-    Value head = kb.add(kb.mul(group.kvHead, layout.shared), kb.rem(query, layout.shared));
+  Value first = kb.add(kb.mul(group.kvHead, layout.shared), group.firstHead);
+  kb.loop(kb.c(0), kb.mul(group.rows, group.heads), 1, [&](Value query) {
+    Value row = kb.add(group.row, kb.div(query, group.heads));
+    Value head = kb.add(first, kb.rem(query, group.heads));
     Value offset = kb.add(kb.mul(row, spec.outStride), kb.mul(head, width));
     Value to = kb.at(kb.at(out, kb.mul(offset, 4)), spec.outOffset * 4);
     Value from = at(layout.sums, query, layout.valueRow * 4);
@@ -191,8 +210,12 @@ void AttentionEmitter::emitBlock(const Group &group, Value index, Value lastInde
   Value allFrom = clamp(kb.add(ahead, size - 1), seeFrom, seeTo), allTo = seeTo;
   if (spec.window)
     allTo = clamp(kb.add(ahead, spec.window), allFrom, seeTo);
+  if (spec.chunk) {
+    Value start = kb.sub(group.position, kb.rem(group.position, spec.chunk));
+    allTo = kb.select(kb.lt(block.start, start), allFrom, allTo);
+  }
 
-  int64_t shared = layout.shared;
+  Value shared = group.heads;
   forTiles(kb.mul(seeFrom, shared), kb.mul(seeTo, shared),
            [&](Value query, int64_t rows) { emitScores(block, query, rows); });
   emitWeights(group, block, seeFrom, seeTo);
@@ -229,8 +252,8 @@ std::string checkAttention(const AttentionSpec &spec) {
   if (state.blockTokens <= 0 || state.blockTokens % 16)
     return "a state block of " + std::to_string(state.blockTokens) +
            " positions is not a multiple of 16";
-  if (spec.window < 0 || !(spec.softcap >= 0))
-    return "a window and a softcap are positive, or 0 for none";
+  if (spec.window < 0 || spec.chunk < 0 || !(spec.softcap >= 0))
+    return "a window, a chunk and a softcap are positive, or 0 for none";
   if (spec.qStride < spec.heads * state.keyWidth || spec.outStride < spec.heads * state.valueWidth)
     return "rows of q and of the output are at least as far apart as their heads are wide";
   return "";
@@ -243,7 +266,8 @@ std::string attentionKernelName(const AttentionSpec &spec) {
   os << spec.heads << ',' << state.heads << ',' << state.keyWidth << ',' << state.valueWidth << ','
      << state.blockTokens << ',' << llvm::bit_cast<uint32_t>(spec.scale) << ',' << spec.window
      << ',' << llvm::bit_cast<uint32_t>(spec.softcap) << ',' << spec.sinks << ',' << spec.qStride
-     << ',' << spec.qOffset << ',' << spec.outStride << ',' << spec.outOffset;
+     << ',' << spec.qOffset << ',' << spec.outStride << ',' << spec.outOffset << ','
+     << spec.chunk;
   std::string name = "attention_" + std::to_string(spec.heads) + "_" +
                      std::to_string(state.heads) + "_" + std::to_string(state.keyWidth);
   if (spec.window)
@@ -254,10 +278,10 @@ std::string attentionKernelName(const AttentionSpec &spec) {
 int64_t attentionKernelScratch(const AttentionSpec &spec) { return AttentionLayout(spec).bytes; }
 
 int64_t attentionKernelItems(const AttentionSpec &spec, const llmc_batch &batch) {
-  return spec.state.heads * batch.tokens;
+  return spec.heads * batch.tokens;
 }
 
-int64_t attentionGroupRows(const AttentionSpec &spec) { return AttentionLayout(spec).groupRows; }
+int64_t attentionGroupItems(const AttentionSpec &spec) { return AttentionLayout(spec).queries; }
 
 void buildAttentionKernel(ModuleOp module, const AttentionSpec &spec, const CPUVariant &variant) {
   AttentionEmitter(module, spec, variant).run();

@@ -2,7 +2,8 @@
 //
 // A *group* is a run of rows at consecutive positions of one sequence; with the
 // heads that share a kv head they make the group's queries: query i*G + g is head
-// g of row i. Attention.cpp has the loops over groups and blocks, AttentionTiles.cpp
+// g of row i. A range of items may begin or end within a row: then the row is a group
+// of its own, with some of the heads. Attention.cpp has the loops over groups and blocks, AttentionTiles.cpp
 // what is done with one block.
 //
 //===----------------------------------------------------------------------===//
@@ -37,9 +38,10 @@ public:
 private:
   static constexpr int64_t lanes = 16;
 
-  /// A run of rows: `rows` of them from `row` on, at positions from `position` on.
+  /// A run of rows: `rows` of them from `row` on, at positions from `position` on; of
+  /// each `heads` query heads from `firstHead` of the kv head on.
   struct Group {
-    Value kvHead, row, rows, position, sequence;
+    Value kvHead, row, rows, position, sequence, firstHead, heads;
   };
   /// The block of positions [start, start + B) and the one to be read next.
   struct Block {
@@ -53,6 +55,7 @@ private:
   void emitBlock(const Group &group, Value index, Value lastIndex);
   void storeOutputs(const Group &group);
   Value blockAddress(const Group &group, Value index);
+  Value firstVisible(const Group &group, Value row);
 
   // AttentionTiles.cpp
   /// Visits queries [from, to) in tiles of static sizes.
@@ -69,7 +72,8 @@ private:
                 int64_t unroll);
   void emitSumColumns(const Block &block, Value query, int64_t rows, Value first, Value last,
                       int64_t unroll, Value column, int64_t vectors, Value mask);
-  /// The first and the end of the visible slots of a row; `first` null without a window.
+  /// The first and the end of the visible slots of a row; `first` null where all of a
+  /// sequence's past is visible.
   std::pair<Value, Value> visible(const Group &group, const Block &block, Value row);
 
   Value at(int64_t area, Value index, int64_t bytes) {

@@ -106,14 +106,14 @@ std::pair<Value, Value> AttentionEmitter::visible(const Group &group, const Bloc
                                                   Value row) {
   Value end = kb.sub(kb.add(kb.add(group.position, row), 1), block.start);
   Value first;
-  if (spec.window)
-    first = kb.max(kb.sub(end, spec.window), 0);
+  if (spec.window || spec.chunk)
+    first = kb.max(kb.sub(firstVisible(group, row), block.start), 0);
   return {first, kb.min(end, spec.state.blockTokens)};
 }
 
 void AttentionEmitter::emitWeights(const Group &group, const Block &block, Value from, Value to) {
   int64_t positions = spec.state.blockTokens, vectors = positions / lanes;
-  int64_t shared = layout.shared;
+  Value shared = group.heads;
   Value ninf = kb.splat(-std::numeric_limits<float>::infinity());
 
   // Invisible slots to -inf; maxima.

@@ -67,7 +67,7 @@ private:
   void store(Value value, Value pointer, Value mask);
   void copy(Value from, Value to, int64_t count);
 
-  void turnTable(Value position);
+  void turnTable(Value position, Value token);
   void turn(Value from, Value to);
   void turnHalves(Value from, Value to);
   void turnInterleaved(Value from, Value to);
@@ -113,8 +113,16 @@ void PrologueEmitter::copy(Value from, Value to, int64_t count) {
 // Rotary positions
 //===----------------------------------------------------------------------===//
 
-void PrologueEmitter::turnTable(Value position) {
+void PrologueEmitter::turnTable(Value position, Value token) {
   Value invFreq = operands[spec.rotary->invFreq];
+  if (int64_t beyond = spec.rotary->beyond) {
+    auto entry = [&](BatchField array, Value index) {
+      return kb.toI64(kb.load(kb.i32(), kb.at(kb.batch(array), kb.mul(index, 4)), 4));
+    };
+    Value extent = entry(BatchField::Extents, entry(BatchField::TokenSeq, token));
+    Value row = kb.select(kb.lt(kb.c(beyond), extent), kb.c(spec.rotary->width / 2 * 4), kb.c(0));
+    invFreq = kb.at(invFreq, row);
+  }
   Value p = kb.broadcast(kb.sitofp(position, kb.f32()));
   chunks(spec.rotary->width / 2, [&](Value at, Value mask) {
     Value angle = kb.mulf(p, load(kb.at(invFreq, at), mask));
@@ -243,7 +251,7 @@ void PrologueEmitter::run() {
   kb.loop(kb.begin(), kb.end(), 1, [&](Value token) {
     Value position = kb.load(kb.i32(), kb.at(positions, kb.mul(token, 4)), 4);
     if (spec.rotary)
-      turnTable(position);
+      turnTable(position, token);
 
     // The token's slot of head 0.
     Value block, slot;
@@ -318,6 +326,9 @@ std::string checkPrologue(const PrologueSpec &spec) {
     if (rotary.width <= 0 || rotary.width % 2)
       return "rotary positions turn pairs: a width of " + std::to_string(rotary.width) +
              " is not even";
+    if (rotary.beyond < 0)
+      return "rotary positions change their frequencies beyond a length of " +
+             std::to_string(rotary.beyond);
     if (rotary.first < 0 || rotary.first + rotary.width > state.keyWidth)
       return "rotary positions cover channels " + std::to_string(rotary.first) + " to " +
              std::to_string(rotary.first + rotary.width) + " of heads of " +
@@ -345,7 +356,7 @@ std::string prologueKernelName(const PrologueSpec &spec) {
   if (spec.rotary)
     os << 'r' << spec.rotary->invFreq << ',' << spec.rotary->width << ',' << spec.rotary->first
        << ',' << unsigned(spec.rotary->pairs) << ','
-       << llvm::bit_cast<uint32_t>(spec.rotary->magnitude) << ';';
+       << llvm::bit_cast<uint32_t>(spec.rotary->magnitude) << ',' << spec.rotary->beyond << ';';
   os << spec.normAfterRotary;
   if (spec.append)
     os << 'a' << *spec.append;

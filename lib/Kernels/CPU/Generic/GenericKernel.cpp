@@ -154,7 +154,15 @@ std::string buildGenericKernel(ModuleOp module, const GenericSpec &spec,
   SmallVector<Value> bases;
   for (const RowOperand &operand : operands)
     bases.push_back(kb.at(kb.operand(operand.operand), operand.offset * 4));
-  Value positions = row.batch >= 0 ? kb.batch(BatchField::Positions) : Value();
+  Value positions, sequences, extents;
+  if (row.batch >= 0) {
+    positions = kb.batch(BatchField::Positions);
+    sequences = kb.batch(BatchField::TokenSeq);
+    extents = kb.batch(BatchField::Extents);
+  }
+  auto entryOf = [&](Value array, Value index) {
+    return kb.load(kb.i32(), kb.at(array, kb.mul(index, 4)), 4);
+  };
 
   SmallVector<LLVM::CallOp> calls;
   kb.loop(kb.begin(), kb.end(), 1, [&](Value item) {
@@ -162,8 +170,13 @@ std::string buildGenericKernel(ModuleOp module, const GenericSpec &spec,
     for (auto [base, operand] : llvm::zip(bases, operands))
       arguments.push_back(
           operand.stride ? kb.at(base, kb.mul(rowIndex(operand, item), operand.stride * 4)) : base);
-    if (positions)
-      arguments.insert(arguments.begin() + row.batch, kb.at(positions, kb.mul(item, 4)));
+    if (positions) {
+      // The token's entry lies at the end of the scratch.
+      Value entry = kb.at(kb.scratch(), row.entry);
+      kb.store(entryOf(positions, item), entry, 4);
+      kb.store(entryOf(extents, kb.toI64(entryOf(sequences, item))), entry, 4, 4);
+      arguments.insert(arguments.begin() + row.batch, entry);
+    }
     arguments.push_back(kb.scratch());
     // The callee has its final name once it is in the module.
     calls.push_back(LLVM::CallOp::create(kb.builder(), kb.loc(), TypeRange(), "", arguments));

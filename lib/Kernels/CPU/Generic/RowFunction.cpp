@@ -76,8 +76,8 @@ void moveToMemrefs(RowFunction &row) {
   SmallVector<Type> types;
   for (BlockArgument argument : entry.getArguments()) {
     auto type = cast<RankedTensorType>(argument.getType());
-    // The positions of one token.
-    auto stored = type.hasStaticShape() ? type : type.clone(ArrayRef<int64_t>{1});
+    // The batch's entry of one token.
+    auto stored = type.hasStaticShape() ? type : type.clone(ArrayRef<int64_t>{1, 2});
     argument.setType(memrefOf(stored));
     types.push_back(argument.getType());
     Value tensor = bufferization::ToTensorOp::create(b, loc, stored, argument, /*restrict=*/true);
@@ -167,6 +167,10 @@ LogicalResult placeAllocations(RowFunction &row) {
   });
   if (dynamic)
     return failure();
+  if (row.batch >= 0) {
+    row.entry = row.scratch;
+    row.scratch += alignment;
+  }
   MLIRContext *context = row.function.getContext();
   auto scratchType =
       MemRefType::get({std::max(row.scratch, alignment)}, IntegerType::get(context, 8));

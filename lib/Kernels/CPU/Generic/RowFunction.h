@@ -16,8 +16,10 @@ namespace llmc::kernels {
 struct RowFunction {
   mlir::OwningOpRef<mlir::ModuleOp> module;
   mlir::func::FuncOp function;
-  /// Which argument is the batch's positions; -1: none.
+  /// Which argument is the token's entry of the batch, i32[1][2] of its position and its
+  /// sequence's extent, and where in the scratch there is room for it; -1: none.
   int batch = -1;
+  int64_t entry = 0;
   unsigned arguments = 0, results = 0;
   int64_t scratch = 0;
 };
