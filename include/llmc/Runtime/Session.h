@@ -47,6 +47,11 @@ struct StepInput {
   int32_t sequence = 0;
   std::span<const int32_t> tokens;
   Logits logits = Logits::Last;
+  /// Tokens known of the sequence, such as those of a prompt that is fed in chunks; 0: up
+  /// to the last of this step. Programs whose rotary frequencies depend on a sequence's
+  /// length go by it; where it passes one of the manifest's lengths the step first computes
+  /// the sequence's state anew.
+  int64_t known = 0;
 };
 
 /// Rows of logits in the order of the inputs and their tokens; valid until the

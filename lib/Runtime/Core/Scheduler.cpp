@@ -166,7 +166,8 @@ bool Scheduler::step() {
                       std::span(entry.pending).subspan(entry.fed, size_t(piece.tokens)),
                       all          ? Logits::All
                       : piece.last ? Logits::Last
-                                   : Logits::None});
+                                   : Logits::None,
+                      session.length(entry.sequence) + int64_t(entry.pending.size() - entry.fed)});
     before.push_back(session.length(entry.sequence));
     stepRequests.push_back(entry.id);
   }

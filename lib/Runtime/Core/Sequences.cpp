@@ -3,7 +3,7 @@
 #include "Sequences.h"
 #include "llmc/Support/Error.h"
 
-#include <utility>
+#include <algorithm>
 
 namespace llmc::rt {
 
@@ -43,7 +43,29 @@ void Sequences::remove(int32_t sequence) {
   at(sequence).used = false;
 }
 
-void Sequences::setLength(int32_t sequence, int64_t length) { at(sequence).length = length; }
+void Sequences::setLength(int32_t index, int64_t length) {
+  Sequence &sequence = at(index);
+  sequence.length = length;
+  if (int64_t(sequence.tokens.size()) > length)
+    sequence.tokens.resize(size_t(length));
+}
+
+void Sequences::append(int32_t index, std::span<const int32_t> tokens) {
+  Sequence &sequence = at(index);
+  sequence.length += int64_t(tokens.size());
+  if (!limits.recomputeBeyond.empty())
+    sequence.tokens.insert(sequence.tokens.end(), tokens.begin(), tokens.end());
+}
+
+bool Sequences::isStale(int32_t index, int64_t extent) const {
+  const Sequence &sequence = at(index);
+  auto crossed = [&](int64_t threshold) {
+    return (sequence.extent > threshold) != (extent > threshold);
+  };
+  const std::vector<int64_t> &thresholds = limits.recomputeBeyond;
+  return sequence.length > 0 && !thresholds.empty() &&
+         (sequence.extent < 0 || std::any_of(thresholds.begin(), thresholds.end(), crossed));
+}
 
 void Sequences::reserve(int32_t index, int64_t tokens) {
   Sequence &sequence = at(index);

@@ -4,7 +4,9 @@
 #define LLMC_RUNTIME_CORE_SEQUENCES_H
 
 #include <cstdint>
+#include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace llmc::rt {
@@ -16,6 +18,8 @@ public:
     int64_t sequences, blocks, blockTokens, maxContext;
     int64_t compiledContext; ///< that the artifact allows at most
     bool permuted;
+    /// Lengths, ascending: a sequence that grows past one is computed anew.
+    std::vector<int64_t> recomputeBeyond;
   };
 
   explicit Sequences(const Shape &shape);
@@ -23,7 +27,17 @@ public:
   int32_t add();
   void remove(int32_t sequence);
   int64_t length(int32_t sequence) const { return at(sequence).length; }
+  /// Also forgets the tokens from there on.
   void setLength(int32_t sequence, int64_t length);
+  /// Notes the tokens of a step that has run, where they may be needed again.
+  void append(int32_t sequence, std::span<const int32_t> tokens);
+  /// The tokens that the state holds; empty unless the program recomputes.
+  std::span<const int32_t> tokensOf(int32_t sequence) const { return at(sequence).tokens; }
+  /// Whether the state, if there is any, was computed for an extent on the other side of a
+  /// threshold.
+  bool isStale(int32_t sequence, int64_t extent) const;
+  /// The state is computed for this extent from here on; -1: for none.
+  void setExtent(int32_t sequence, int64_t extent) { at(sequence).extent = extent; }
   /// Blocks for \p tokens more positions. Throws, changing nothing, where the
   /// context or the blocks do not suffice.
   void reserve(int32_t sequence, int64_t tokens);
@@ -43,7 +57,9 @@ private:
   struct Sequence {
     bool used = false;
     int64_t length = 0;
+    int64_t extent = -1;
     std::vector<int32_t> blocks;
+    std::vector<int32_t> tokens;
   };
   const Sequence &at(int32_t sequence) const;
   Sequence &at(int32_t sequence) {

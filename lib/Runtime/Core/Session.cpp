@@ -24,6 +24,7 @@ Sequences::Shape shapeOf(const Artifact &artifact, const SessionOptions &options
   };
   Sequences::Shape shape{};
   shape.permuted = options.permuteBlocks;
+  shape.recomputeBeyond = artifact.manifest().recomputeBeyond;
   shape.blockTokens = limits.blockTokens;
   shape.compiledContext = limits.maxContext;
   shape.sequences = options.maxSequences
@@ -65,7 +66,8 @@ struct Session::Impl {
 
   void check(std::span<const StepInput> inputs) const;
   void reserve(std::span<const StepInput> inputs);
-  void execute();
+  void execute(bool shown);
+  void refresh(const StepInput &input);
 
   std::shared_ptr<const Artifact> artifact;
   const Output &logits;
@@ -155,8 +157,37 @@ void Session::Impl::reserve(std::span<const StepInput> inputs) {
   }
 }
 
-void Session::Impl::execute() {
-  const Observer *shown = observer ? &observer : nullptr;
+/// What a step's extent is for a sequence.
+static int64_t extentOf(const StepInput &input, const Sequences &sequences) {
+  return std::max(input.known,
+                  sequences.length(input.sequence) + int64_t(input.tokens.size()));
+}
+
+/// Computes a state anew that was computed for another extent, in steps of its own that
+/// nobody observes.
+void Session::Impl::refresh(const StepInput &input) {
+  int64_t extent = extentOf(input, sequences);
+  if (!sequences.isStale(input.sequence, extent)) {
+    sequences.setExtent(input.sequence, extent);
+    return;
+  }
+  std::vector<int32_t> tokens(sequences.tokensOf(input.sequence).begin(),
+                              sequences.tokensOf(input.sequence).end());
+  // Until all is computed, there is a state of no extent.
+  sequences.setExtent(input.sequence, -1);
+  int64_t length = int64_t(tokens.size()), most = artifact->manifest().limits.maxTokens;
+  for (int64_t done = 0; done < length; done += most) {
+    StepInput piece{input.sequence,
+                    std::span(tokens).subspan(size_t(done), size_t(std::min(most, length - done))),
+                    Logits::None, extent};
+    batch.fill(piece, sequences, done);
+    execute(/*shown=*/false);
+  }
+  sequences.setExtent(input.sequence, extent);
+}
+
+void Session::Impl::execute(bool show) {
+  const Observer *shown = show && observer ? &observer : nullptr;
   auto runRank = [&](int index, std::atomic<bool> *flag) {
     Rank &rank = *ranks[size_t(index)];
     rank.run(batch.extent(rank.threads()), batch.batch(), index == 0 ? shown : nullptr, flag);
@@ -182,9 +213,11 @@ Session::~Session() = default;
 StepOutput Session::step(std::span<const StepInput> inputs) {
   impl->check(inputs);
   impl->reserve(inputs);
-  impl->batch.fill(inputs, impl->sequences);
   try {
-    impl->execute();
+    for (const StepInput &input : inputs)
+      impl->refresh(input);
+    impl->batch.fill(inputs, impl->sequences);
+    impl->execute(/*shown=*/true);
   } catch (...) {
     for (const StepInput &input : inputs)
       impl->sequences.trim(input.sequence);
@@ -192,8 +225,7 @@ StepOutput Session::step(std::span<const StepInput> inputs) {
     throw;
   }
   for (const StepInput &input : inputs)
-    impl->sequences.setLength(input.sequence, impl->sequences.length(input.sequence) +
-                                                  int64_t(input.tokens.size()));
+    impl->sequences.append(input.sequence, input.tokens);
   const Output &logits = impl->logits;
   StepOutput output;
   output.data =

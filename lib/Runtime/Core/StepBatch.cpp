@@ -9,7 +9,7 @@ namespace llmc::rt {
 StepBatch::StepBatch(const Limits &limits, const Sequences::Shape &shape)
     : ids(size_t(limits.maxTokens)), positions(ids.size()), sequenceOf(ids.size()),
       queryStart(size_t(shape.sequences) + 1), contexts(size_t(shape.sequences)),
-      rowsOut(size_t(limits.maxOutputs)) {
+      rowsOut(size_t(limits.maxOutputs)), extents(size_t(shape.sequences)) {
   view.table_stride = (shape.maxContext + shape.blockTokens - 1) / shape.blockTokens;
   table.resize(size_t(view.table_stride * shape.sequences));
   view.blocks = shape.blocks;
@@ -20,32 +20,45 @@ StepBatch::StepBatch(const Limits &limits, const Sequences::Shape &shape)
   view.context_len = contexts.data();
   view.block_table = table.data();
   view.output_rows = rowsOut.data();
+  view.extents = extents.data();
 }
 
 void StepBatch::fill(std::span<const StepInput> inputs, const Sequences &sequences) {
-  size_t row = 0, outputs = 0, index = 0;
-  for (const StepInput &input : inputs) {
-    int64_t position = sequences.length(input.sequence);
-    queryStart[index] = int32_t(row);
-    for (int32_t id : input.tokens) {
-      ids[row] = id;
-      positions[row] = int32_t(position++);
-      sequenceOf[row] = int32_t(index);
-      if (input.logits == Logits::All)
-        rowsOut[outputs++] = int32_t(row);
-      ++row;
-    }
-    if (input.logits == Logits::Last)
-      rowsOut[outputs++] = int32_t(row - 1);
-    contexts[index] = int32_t(position);
-    const std::vector<int32_t> &blocks = sequences.blocksOf(input.sequence);
-    auto begin = table.begin() + ptrdiff_t(index) * view.table_stride;
-    std::fill(std::copy(blocks.begin(), blocks.end(), begin), begin + view.table_stride, 0);
-    ++index;
-  }
+  begin();
+  for (const StepInput &input : inputs)
+    add(input, sequences, sequences.length(input.sequence));
+  queryStart[size_t(view.sequences)] = int32_t(view.tokens);
+}
+
+void StepBatch::fill(const StepInput &input, const Sequences &sequences, int64_t position) {
+  begin();
+  add(input, sequences, position);
+  queryStart[1] = int32_t(view.tokens);
+}
+
+void StepBatch::begin() { view.tokens = view.sequences = view.outputs = 0; }
+
+void StepBatch::add(const StepInput &input, const Sequences &sequences, int64_t position) {
+  size_t row = size_t(view.tokens), outputs = size_t(view.outputs);
+  size_t index = size_t(view.sequences);
   queryStart[index] = int32_t(row);
+  for (int32_t id : input.tokens) {
+    ids[row] = id;
+    positions[row] = int32_t(position++);
+    sequenceOf[row] = int32_t(index);
+    if (input.logits == Logits::All)
+      rowsOut[outputs++] = int32_t(row);
+    ++row;
+  }
+  if (input.logits == Logits::Last)
+    rowsOut[outputs++] = int32_t(row - 1);
+  contexts[index] = int32_t(position);
+  extents[index] = int32_t(std::clamp<int64_t>(input.known, position, INT32_MAX));
+  const std::vector<int32_t> &blocks = sequences.blocksOf(input.sequence);
+  auto begin = table.begin() + ptrdiff_t(index) * view.table_stride;
+  std::fill(std::copy(blocks.begin(), blocks.end(), begin), begin + view.table_stride, 0);
   view.tokens = int64_t(row);
-  view.sequences = int64_t(index);
+  view.sequences = int64_t(index) + 1;
   view.outputs = int64_t(outputs);
 }
 

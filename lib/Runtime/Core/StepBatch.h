@@ -18,6 +18,8 @@ public:
 
   /// The rows of a step whose inputs have been checked and reserved.
   void fill(std::span<const StepInput> inputs, const Sequences &sequences);
+  /// The same for one sequence whose tokens begin at a position that its state holds already.
+  void fill(const StepInput &input, const Sequences &sequences, int64_t position);
 
   const llmc_batch *batch() const { return &view; }
   std::span<const int32_t> outputRows() const { return {rowsOut.data(), size_t(view.outputs)}; }
@@ -26,8 +28,12 @@ public:
   }
 
 private:
+  void begin();
+  void add(const StepInput &input, const Sequences &sequences, int64_t position);
+
   llmc_batch view{};
-  std::vector<int32_t> ids, positions, sequenceOf, queryStart, contexts, table, rowsOut;
+  std::vector<int32_t> ids, positions, sequenceOf, queryStart, contexts, table, rowsOut,
+      extents;
 };
 
 } // namespace llmc::rt

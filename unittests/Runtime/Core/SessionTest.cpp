@@ -72,6 +72,92 @@ TEST_P(Sessions, ChunksCompanyAndDecodeGiveTheSameBits) {
   }
 }
 
+/// A program whose state depends on whether more than 10 tokens of a sequence are known.
+class Recomputing : public Sessions {
+protected:
+  std::shared_ptr<const Artifact> open() {
+    writeTiny(folder.path(), GetParam().ranks, [](json &m) {
+      m["recompute_beyond"] = {10};
+      m["kernels"][0]["symbol"] = "tiny_embed_by_extent";
+    });
+    return Artifact::open(folder.path());
+  }
+  /// Of the last of these tokens where `known` are known.
+  std::vector<float> want(std::span<const int32_t> tokens, size_t known) const {
+    std::vector<int32_t> read(tokens.begin(), tokens.end());
+    for (int32_t &token : read)
+      token = known > 10 ? int32_t(vocab) - 1 - token : token;
+    return tinyReference(read, GetParam().ranks).back();
+  }
+};
+
+TEST_P(Recomputing, AStateThatGrowsPastALengthIsThatOfAFreshRun) {
+  Session session(open(), options());
+  std::vector<int32_t> a = tinyTokens(40, 1), b = tinyTokens(20, 2);
+  int32_t first = session.addSequence(), second = session.addSequence();
+  size_t done = 0, rows = 0;
+  session.observe([&](const Observation &seen) {
+    if (seen.layer < 0)
+      rows += size_t(seen.rows);
+  });
+  for (size_t take : {4, 3, 1, 1, 1, 1, 1, 5, 16, 1, 6}) {
+    // The other sequence is not the longer for it.
+    size_t other = done % 2;
+    std::vector<StepInput> inputs;
+    if (other && session.length(second) < 10)
+      inputs.push_back({second, std::span(b).subspan(size_t(session.length(second)), 1)});
+    inputs.push_back({first, std::span(a).subspan(done, take)});
+    done += take;
+    StepOutput output = session.step(inputs);
+    if (inputs.size() > 1) {
+      auto known = std::span(b).first(size_t(session.length(second)));
+      EXPECT_EQ(rowOf(output, 0), want(known, known.size()));
+    }
+    EXPECT_EQ(rowOf(output, output.rows - 1), want(std::span(a).first(done), done)) << done;
+  }
+  // What is computed anew is not observed.
+  EXPECT_EQ(rows, done + size_t(session.length(second)));
+}
+
+TEST_P(Recomputing, APromptInPiecesIsKnownFromTheStart) {
+  Session session(open(), options());
+  std::vector<int32_t> tokens = tinyTokens(13);
+  int32_t sequence = session.addSequence();
+  for (size_t done = 0; done < tokens.size(); ++done) {
+    StepInput input{sequence, std::span(tokens).subspan(done, 1), Logits::Last, 13};
+    EXPECT_EQ(rowOf(session.step({&input, 1}), 0), want(std::span(tokens).first(done + 1), 13));
+  }
+}
+
+TEST_P(Recomputing, AStateThatIsCutBackIsComputedForItsNewLength) {
+  Session session(open(), options());
+  std::vector<int32_t> tokens = tinyTokens(13);
+  int32_t sequence = session.addSequence();
+  StepInput input{sequence, tokens};
+  session.step({&input, 1});
+  session.truncate(sequence, 5);
+  input.tokens = std::span(tokens).subspan(5, 2);
+  EXPECT_EQ(rowOf(session.step({&input, 1}), 0), want(std::span(tokens).first(7), 7));
+}
+
+TEST_P(Recomputing, ACancelledStepChangesNothing) {
+  Session session(open(), options());
+  std::vector<int32_t> tokens = tinyTokens(20);
+  int32_t sequence = session.addSequence();
+  StepInput input{sequence, std::span(tokens).first(10)};
+  session.step({&input, 1});
+  input.tokens = std::span(tokens).subspan(10, 1);
+  session.cancel();
+  EXPECT_THROW(session.step({&input, 1}), CancelledError);
+  EXPECT_EQ(session.length(sequence), 10);
+  // Below the threshold once more, then beyond it.
+  session.truncate(sequence, 8);
+  input.tokens = std::span(tokens).subspan(8, 1);
+  EXPECT_EQ(rowOf(session.step({&input, 1}), 0), want(std::span(tokens).first(9), 9));
+  input.tokens = std::span(tokens).subspan(9, 4);
+  EXPECT_EQ(rowOf(session.step({&input, 1}), 0), want(std::span(tokens).first(13), 13));
+}
+
 TEST_P(Sessions, ObservationsShowEveryLayerAndChangeNothing) {
   Session session(openTiny(folder, GetParam().ranks), options());
   std::vector<int32_t> tokens = tinyTokens(6);
@@ -106,13 +192,15 @@ TEST_P(Sessions, ManySteps) {
   EXPECT_EQ(session.freeBlocks(), session.blocks());
 }
 
-INSTANTIATE_TEST_SUITE_P(Runtime, Sessions,
-                         testing::Values(Deployment{1, 1}, Deployment{1, 2}, Deployment{1, 3},
-                                         Deployment{1, 8}, Deployment{2, 1}, Deployment{2, 2}),
-                         [](const auto &info) {
-                           return "ranks" + std::to_string(info.param.ranks) + "threads" +
-                                  std::to_string(info.param.threads);
-                         });
+const auto deployments =
+    testing::Values(Deployment{1, 1}, Deployment{1, 2}, Deployment{1, 3}, Deployment{1, 8},
+                    Deployment{2, 1}, Deployment{2, 2});
+std::string nameOf(const testing::TestParamInfo<Deployment> &info) {
+  return "ranks" + std::to_string(info.param.ranks) + "threads" +
+         std::to_string(info.param.threads);
+}
+INSTANTIATE_TEST_SUITE_P(Runtime, Sessions, deployments, nameOf);
+INSTANTIATE_TEST_SUITE_P(Runtime, Recomputing, deployments, nameOf);
 
 // Without the collective the layers' single-item launch stands between two
 // parallel ones, where whoever comes last runs it.

@@ -23,6 +23,19 @@ EXPORT void tiny_embed(void *const *args, int64_t begin, int64_t end, void *scra
       x[t * hidden + i] = table[b->token_ids[t] * hidden + i];
 }
 
+/* The same, but sequences of which more than 10 tokens are known read the table upside down. */
+EXPORT void tiny_embed_by_extent(void *const *args, int64_t begin, int64_t end, void *scratch) {
+  const llmc_batch *b = args[0];
+  const float *table = args[1];
+  float *x = args[2];
+  for (int64_t t = begin; t < end; ++t) {
+    int32_t id = b->token_ids[t];
+    int32_t row = b->extents[b->token_seq[t]] > 10 ? vocab - 1 - id : id;
+    for (int i = 0; i < hidden; ++i)
+      x[t * hidden + i] = table[row * hidden + i];
+  }
+}
+
 /* batch, x, state: keys [hidden][block] */
 EXPORT void tiny_append(void *const *args, int64_t begin, int64_t end, void *scratch) {
   const llmc_batch *b = args[0];
