@@ -5,10 +5,10 @@
 #include "WeightFile.h"
 #include "llmc/Dialect/Plan/IR/PlanOps.h"
 #include "llmc/Frontend/ResolvedModel.h"
+#include "llmc/Frontend/TokenizerFields.h"
 #include "llmc/Kernels/CPU/Backend.h"
 #include "llmc/Kernels/NVPTX/Backend.h"
 #include "llmc/Kernels/Passes.h"
-#include "llmc/Runtime/TokenizerSpec.h"
 #include "llmc/Support/Error.h"
 #include "llmc/Target/Manifest/Manifest.h"
 
@@ -18,35 +18,6 @@ using namespace mlir;
 
 namespace llmc {
 
-static rt::GgufTokenizerFields ggufFields(const frontend::GgufTokenizer &tokenizer) {
-  rt::GgufTokenizerFields fields;
-  auto id = [](const std::optional<int64_t> &value) -> std::optional<uint32_t> {
-    if (!value)
-      return std::nullopt;
-    if (*value < 0 || *value > UINT32_MAX)
-      throw InputError("tokenizer id " + std::to_string(*value) + " is out of range");
-    return uint32_t(*value);
-  };
-  fields.model = tokenizer.model;
-  if (!tokenizer.pre.empty())
-    fields.pre = tokenizer.pre;
-  fields.tokens = tokenizer.tokens;
-  fields.tokenTypes = tokenizer.tokenTypes;
-  fields.merges = tokenizer.merges;
-  fields.bosId = id(tokenizer.bosId);
-  fields.eosId = id(tokenizer.eosId);
-  fields.unkId = id(tokenizer.unknownId);
-  fields.padId = id(tokenizer.padId);
-  fields.eotId = id(tokenizer.eotId);
-  fields.eomId = id(tokenizer.eomId);
-  fields.addBos = tokenizer.addBos;
-  fields.addEos = tokenizer.addEos;
-  fields.addSpacePrefix = tokenizer.addSpacePrefix;
-  if (!tokenizer.chatTemplate.empty())
-    fields.chatTemplate = tokenizer.chatTemplate;
-  return fields;
-}
-
 /// The tokenizer's tables, or nothing where the model came without one. A tokenizer that
 /// llmc cannot run does not stop the compilation: token ids still work, and it is said.
 static std::optional<std::string> tokenizerOf(const frontend::ModelSource &source) {
@@ -54,14 +25,10 @@ static std::optional<std::string> tokenizerOf(const frontend::ModelSource &sourc
     if (source.gguf) {
       if (source.gguf->tokenizer.model.empty())
         return std::nullopt;
-      return rt::specFromGguf(ggufFields(source.gguf->tokenizer)).toJson();
+      return rt::specFromGguf(frontend::tokenizerFields(source.gguf->tokenizer)).toBytes();
     }
-    if (!source.tokenizerFolder.empty() &&
-        std::filesystem::exists(std::filesystem::path(source.tokenizerFolder) / "tokenizer.json"))
-      return rt::specFromHuggingFace(source.tokenizerFolder).toJson();
-    if (!source.tokenizerFolder.empty() &&
-        std::filesystem::exists(std::filesystem::path(source.tokenizerFolder) / "tokenizer.model"))
-      throw InputError("tokenizer.model is SentencePiece, which llmc cannot run yet");
+    if (!source.tokenizerFolder.empty() && rt::hasTokenizerFile(source.tokenizerFolder))
+      return rt::specFromHuggingFace(source.tokenizerFolder).toBytes();
   } catch (const InputError &error) {
     llvm::errs() << "llmc-opt: warning: the model's tokenizer is left out: " << error.what()
                  << "\n";
@@ -160,9 +127,9 @@ void packageArtifact(ModuleOp module, const frontend::ResolvedModel *resolved,
   }
   if (resolved) {
     if (auto tokenizer = tokenizerOf(*resolved->source)) {
-      folder.write("tokenizer.json", *tokenizer);
-      folder.record("tokenizer.json");
-      program.setTokenizer("tokenizer.json");
+      folder.write("tokenizer.bin", *tokenizer);
+      folder.record("tokenizer.bin");
+      program.setTokenizer("tokenizer.bin");
     } else {
       llvm::errs() << "llmc-opt: note: no tokenizer: the artifact runs on token ids only (llmc "
                       "trace, llmc bench)\n";

@@ -1,7 +1,6 @@
 //===- AddedTokens.cpp - finds added tokens in a text ---------------------===//
 #include "AddedTokens.h"
 
-#include "Regex.h"
 #include "Unicode.h"
 
 #include <algorithm>
@@ -9,35 +8,18 @@
 namespace llmc::rt {
 namespace {
 
-bool isContinuation(char c) { return (static_cast<uint8_t>(c) & 0xC0) == 0x80; }
-
-std::string_view lastCharacter(std::string_view text) {
-  size_t begin = text.size();
-  while (begin > 0 && isContinuation(text[begin - 1]))
-    --begin;
-  return text.substr(begin ? begin - 1 : 0);
+// Text may be any bytes (SentencePiece's): what is broken is neither white space nor a word.
+bool endsWith(std::string_view text, bool (*is)(char32_t), size_t &length) {
+  std::string_view last = lastCharacter(text);
+  Utf8Step step = last.empty() ? Utf8Step{} : nextUtf8(last);
+  length = last.size();
+  return step.valid && step.length == length && is(step.codePoint);
 }
 
-std::string_view firstCharacter(std::string_view text) {
-  return text.substr(0, text.empty() ? 0 : nextUtf8(text).length);
-}
-
-bool matchesOne(const Regex &regex, std::string_view character) {
-  if (character.empty() || !nextUtf8(character).valid)
-    return false;
-  size_t begin, end;
-  return Regex::Matcher(regex).find(character, 0, begin, end);
-}
-
-bool isSpace(std::string_view character) {
-  static const Regex regex(R"(\s)");
-  return matchesOne(regex, character);
-}
-
-/// A word character of Unicode's UTS 18.
-bool isWord(std::string_view character) {
-  static const Regex regex(R"([\p{L}\p{M}\p{Nd}\p{Nl}\p{Pc}\x{200c}\x{200d}])");
-  return matchesOne(regex, character);
+bool beginsWith(std::string_view text, bool (*is)(char32_t), size_t &length) {
+  Utf8Step step = text.empty() ? Utf8Step{} : nextUtf8(text);
+  length = step.length;
+  return step.valid && is(step.codePoint);
 }
 
 } // namespace
@@ -106,17 +88,16 @@ void AddedTokens::split(std::string_view text, bool parseSpecial,
     const AddedToken &token = tokens[found];
     size_t begin = at, end = at + token.content.size();
     at = end; // whether it counts or not, the search goes on behind it
-    if (token.singleWord &&
-        (isWord(lastCharacter(text.substr(0, begin))) || isWord(firstCharacter(text.substr(end)))))
+    size_t length;
+    if (token.singleWord && (endsWith(text.substr(0, begin), isWordCharacter, length) ||
+                             beginsWith(text.substr(end), isWordCharacter, length)))
       continue;
     if (token.lstrip)
-      for (std::string_view c; begin > done; begin -= c.size())
-        if (c = lastCharacter(text.substr(done, begin - done)); !isSpace(c))
-          break;
+      while (begin > done && endsWith(text.substr(done, begin - done), isWhiteSpace, length))
+        begin -= length;
     if (token.rstrip)
-      for (std::string_view c; end < text.size(); end += c.size())
-        if (c = firstCharacter(text.substr(end)); !isSpace(c))
-          break;
+      while (beginsWith(text.substr(end), isWhiteSpace, length))
+        end += length;
     if (begin > done)
       onText(text.substr(done, begin - done));
     onToken(token.id);

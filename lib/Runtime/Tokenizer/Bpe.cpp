@@ -1,13 +1,18 @@
 //===- Bpe.cpp - byte pair encoding ---------------------------------------===//
-#include "Bpe.h"
+//
+// Sennrich et al. 2016, over bytes or characters: of all neighbours that a merge is for, those
+// of the lowest rank are joined first, of equal ranks the leftmost.
+//
+//===----------------------------------------------------------------------===//
+#include "ByteAlphabet.h"
+#include "PairQueue.h"
+#include "PieceModel.h"
 
-#include <algorithm>
 #include <bit>
+#include <unordered_map>
 
 namespace llmc::rt {
 namespace {
-
-constexpr uint32_t noSymbol = ~uint32_t(0);
 
 // The cache of one call: enough for the words of a book, small in memory.
 constexpr size_t maxCachedWord = 64;
@@ -22,23 +27,126 @@ size_t hashPair(uint64_t pair) {
   return pair ^ pair >> 32;
 }
 
-} // namespace
+class Bpe final : public PieceModel {
+public:
+  explicit Bpe(const TokenizerSpec &spec);
+  std::unique_ptr<Session> open() const override;
 
-Bpe::Bpe(const TokenizerSpec &spec, const std::vector<std::string> &bytesOf)
-    : unknownId(spec.bpeUnknownId.value_or(-1)), fuseUnknown(spec.fuseUnknown) {
-  byteIds.fill(-1);
-  for (size_t id = 0; id < spec.tokens.size(); ++id) {
-    if (spec.tokens[id].type != TokenType::Normal || bytesOf[id].empty())
-      continue;
-    // Of two tokens with the same bytes the first one counts.
-    if (bytesOf[id].size() == 1) {
-      int32_t &slot = byteIds[static_cast<uint8_t>(bytesOf[id][0])];
-      if (slot < 0)
-        slot = static_cast<int32_t>(id);
+private:
+  class BpeSession;
+
+  struct Merge {
+    uint64_t pair = ~uint64_t(0); ///< left id, right id; all ones: no entry
+    int32_t rank = 0;
+    int32_t result = 0;
+  };
+  const Merge *find(int32_t left, int32_t right) const;
+  void addByteLevelPieces(const TokenizerSpec &spec);
+
+  bool byteLevel, ignoreMerges, fuseUnknown;
+  int32_t unknownId;
+  std::array<int32_t, 256> byteIds; ///< byte-level: -1 where a byte has no piece
+  std::string bytes;                ///< byte-level with ignoreMerges: what `pieces` views
+  PieceTable pieces;
+  ByteFallback fallback;
+  std::vector<Merge> table; ///< open addressing, a power of two
+};
+
+class Bpe::BpeSession final : public PieceModel::Session {
+public:
+  explicit BpeSession(const Bpe &bpe) : bpe(&bpe) {}
+
+  void encode(std::string_view word, std::vector<int32_t> &out) override {
+    if (bpe->ignoreMerges)
+      if (int32_t whole = bpe->pieces.find(word); whole >= 0)
+        return out.push_back(whole);
+    if (word.size() > maxCachedWord)
+      return merge(word, out);
+    std::string key(word);
+    auto cached = cache.find(key);
+    if (cached == cache.end()) {
+      std::vector<int32_t> ids;
+      merge(word, ids);
+      if (cache.size() >= maxCachedWords)
+        cache.clear();
+      cached = cache.emplace(std::move(key), std::move(ids)).first;
     }
-    if (spec.ignoreMerges)
-      words.emplace(bytesOf[id], static_cast<int32_t>(id));
+    out.insert(out.end(), cached->second.begin(), cached->second.end());
   }
+
+private:
+  void merge(std::string_view word, std::vector<int32_t> &out) {
+    queue.clear();
+    addSymbols(word);
+    queue.run([&](uint32_t left) {
+      const auto &symbols = queue.symbols;
+      if (const Merge *merge = bpe->find(symbols[left].id, symbols[symbols[left].next].id))
+        queue.wait(merge->rank, left, merge->result);
+    });
+    for (const auto &symbol : queue.symbols)
+      if (symbol.length)
+        out.push_back(symbol.id);
+  }
+
+  /// The published rules, with their order: an unknown token waits for the next known
+  /// character, so it comes behind bytes that stand for a character between the two. What has
+  /// neither a piece nor a stand-in leaves no gap.
+  void addSymbols(std::string_view word) {
+    uint32_t unknownBegin = 0, unknownLength = 0;
+    auto flushUnknown = [&] {
+      if (unknownLength)
+        queue.add(bpe->unknownId, unknownBegin, unknownLength);
+      unknownLength = 0;
+    };
+    for (size_t at = 0; at < word.size();) {
+      size_t length = bpe->byteLevel ? 1 : characterLength(word[at]);
+      std::string_view character = word.substr(at, length);
+      auto begin = static_cast<uint32_t>(at);
+      at += length;
+      int32_t id = bpe->byteLevel ? bpe->byteIds[static_cast<uint8_t>(character[0])]
+                                  : bpe->pieces.find(character);
+      if (id >= 0) {
+        flushUnknown();
+        queue.add(id, begin, static_cast<uint32_t>(length));
+        continue;
+      }
+      scratch.clear();
+      if (bpe->fallback.append(bpe->byteLevel ? byteSpelling(static_cast<uint8_t>(character[0]))
+                                              : character,
+                               scratch)) {
+        for (int32_t byte : scratch)
+          queue.add(byte, begin, 1);
+        continue;
+      }
+      if (bpe->unknownId < 0)
+        continue;
+      if (unknownLength && !bpe->fuseUnknown)
+        flushUnknown();
+      if (!unknownLength)
+        unknownBegin = begin;
+      unknownLength += static_cast<uint32_t>(length);
+    }
+    flushUnknown();
+  }
+
+  const Bpe *bpe;
+  std::unordered_map<std::string, std::vector<int32_t>> cache;
+  std::vector<int32_t> scratch;
+  PairQueue<int32_t> queue;
+};
+
+Bpe::Bpe(const TokenizerSpec &spec)
+    : byteLevel(spec.byteLevel()), ignoreMerges(spec.ignoreMerges), fuseUnknown(spec.fuseUnknown),
+      unknownId(spec.modelUnknownId.value_or(-1)),
+      pieces(byteLevel && !ignoreMerges ? 0 : spec.tokens.size()), fallback(spec) {
+  byteIds.fill(-1);
+  // Of two tokens with the same text the first one counts.
+  if (byteLevel)
+    addByteLevelPieces(spec);
+  else
+    for (size_t id = 0; id < spec.tokens.size(); ++id)
+      if (spec.tokens[id].type == TokenType::Normal || spec.tokens[id].type == TokenType::Byte)
+        pieces.add(spec.tokens[id].text, static_cast<int32_t>(id));
 
   table.resize(std::bit_ceil(spec.merges.size() * 2 + 2));
   for (size_t rank = 0; rank < spec.merges.size(); ++rank) {
@@ -47,9 +155,32 @@ Bpe::Bpe(const TokenizerSpec &spec, const std::vector<std::string> &bytesOf)
     size_t slot = hashPair(pair) & (table.size() - 1);
     while (table[slot].pair != ~uint64_t(0) && table[slot].pair != pair)
       slot = (slot + 1) & (table.size() - 1);
-    if (table[slot].pair != pair)
-      table[slot] = {pair, static_cast<int32_t>(rank), merge.result};
+    // The last one of a pair that is listed twice, as in the published library.
+    table[slot] = {pair, static_cast<int32_t>(rank), merge.result};
   }
+}
+
+void Bpe::addByteLevelPieces(const TokenizerSpec &spec) {
+  std::vector<size_t> ends(ignoreMerges ? spec.tokens.size() : 0);
+  for (size_t id = 0; id < spec.tokens.size(); ++id) {
+    size_t begin = bytes.size();
+    const TokenEntry &token = spec.tokens[id];
+    if (token.type == TokenType::Normal || token.type == TokenType::Byte)
+      unspellBytes(token.text, bytes);
+    if (bytes.size() == begin + 1) {
+      int32_t &slot = byteIds[static_cast<uint8_t>(bytes.back())];
+      if (slot < 0)
+        slot = static_cast<int32_t>(id);
+    }
+    if (ignoreMerges)
+      ends[id] = bytes.size();
+    else
+      bytes.clear();
+  }
+  for (size_t id = 0, begin = 0; id < ends.size(); begin = ends[id++])
+    if (ends[id] > begin)
+      pieces.add(std::string_view(bytes).substr(begin, ends[id] - begin),
+                 static_cast<int32_t>(id));
 }
 
 const Bpe::Merge *Bpe::find(int32_t left, int32_t right) const {
@@ -62,85 +193,14 @@ const Bpe::Merge *Bpe::find(int32_t left, int32_t right) const {
   }
 }
 
-void Bpe::Session::encode(std::string_view word, std::vector<int32_t> &out) {
-  if (!bpe->words.empty()) {
-    if (auto whole = bpe->words.find(word); whole != bpe->words.end()) {
-      out.push_back(whole->second);
-      return;
-    }
-  }
-  if (word.size() > maxCachedWord)
-    return merge(word, out);
-  std::string key(word);
-  auto cached = cache.find(key);
-  if (cached == cache.end()) {
-    std::vector<int32_t> ids;
-    merge(word, ids);
-    if (cache.size() >= maxCachedWords)
-      cache.clear();
-    cached = cache.emplace(std::move(key), std::move(ids)).first;
-  }
-  out.insert(out.end(), cached->second.begin(), cached->second.end());
+std::unique_ptr<PieceModel::Session> Bpe::open() const {
+  return std::make_unique<BpeSession>(*this);
 }
 
-bool Bpe::Session::later(const Candidate &a, const Candidate &b) {
-  return a.rank != b.rank ? a.rank > b.rank : a.left > b.left;
-}
+} // namespace
 
-void Bpe::Session::consider(uint32_t left) {
-  uint32_t right = symbols[left].next;
-  if (right == noSymbol || symbols[left].id < 0 || symbols[right].id < 0)
-    return;
-  const Merge *merge = bpe->find(symbols[left].id, symbols[right].id);
-  if (!merge)
-    return;
-  heap.push_back({merge->rank, left, symbols[left].id, symbols[right].id, merge->result});
-  std::push_heap(heap.begin(), heap.end(), later);
-}
-
-void Bpe::Session::merge(std::string_view word, std::vector<int32_t> &out) {
-  symbols.clear();
-  heap.clear();
-  auto count = static_cast<uint32_t>(word.size());
-  for (uint32_t i = 0; i < count; ++i)
-    symbols.push_back({bpe->byteIds[static_cast<uint8_t>(word[i])], i ? i - 1 : noSymbol,
-                       i + 1 < count ? i + 1 : noSymbol, 1});
-  for (uint32_t i = 0; i + 1 < count; ++i)
-    consider(i);
-
-  while (!heap.empty()) {
-    std::pop_heap(heap.begin(), heap.end(), later);
-    Candidate best = heap.back();
-    heap.pop_back();
-    Symbol &left = symbols[best.left];
-    if (left.length == 0 || left.id != best.leftId || left.next == noSymbol)
-      continue;
-    Symbol &right = symbols[left.next];
-    if (right.id != best.rightId)
-      continue;
-    left.id = best.result;
-    left.length += right.length;
-    right.length = 0;
-    left.next = right.next;
-    if (left.next != noSymbol)
-      symbols[left.next].previous = best.left;
-    if (left.previous != noSymbol)
-      consider(left.previous);
-    consider(best.left);
-  }
-
-  // A byte without a piece becomes the unknown token, or nothing: the rules of
-  // the published format.
-  bool afterUnknown = false;
-  for (uint32_t i = 0; i < count; i = symbols[i].next) {
-    if (symbols[i].id >= 0)
-      out.push_back(symbols[i].id);
-    else if (bpe->unknownId >= 0 && !(bpe->fuseUnknown && afterUnknown))
-      out.push_back(bpe->unknownId);
-    afterUnknown = symbols[i].id < 0;
-    if (symbols[i].next == noSymbol)
-      break;
-  }
+std::unique_ptr<PieceModel> makeBpe(const TokenizerSpec &spec) {
+  return std::make_unique<Bpe>(spec);
 }
 
 } // namespace llmc::rt

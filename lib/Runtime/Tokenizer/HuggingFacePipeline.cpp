@@ -5,6 +5,10 @@
 #include "Regex.h"
 #include "llmc/Support/Error.h"
 
+#include <algorithm>
+#include <iterator>
+#include <tuple>
+
 namespace llmc::rt {
 namespace {
 
@@ -13,7 +17,7 @@ using Kind = PreTokenizerStep::Kind;
 
 [[noreturn]] void unsupported(const std::string &what, const std::string &type) {
   throw InputError("The " + what + " \"" + type +
-                   "\" of tokenizer.json is not supported; llmc runs byte-level BPE tokenizers.");
+                   "\" of tokenizer.json is not supported.");
 }
 
 std::string typeOf(const json &node) {
@@ -47,28 +51,96 @@ SplitBehavior behaviorOf(const json &node) {
   unsupported("split behavior", name);
 }
 
-std::string patternOf(const json &node) {
+/// The pattern of a Split or Replace, and whether it is a regular expression.
+std::pair<std::string, bool> patternOf(const json &node) {
   auto it = node.find("pattern");
-  if (it != node.end() && it->is_object()) {
-    if (it->contains("Regex"))
-      return it->at("Regex").get<std::string>();
-    if (it->contains("String"))
-      return quoteForRegex(it->at("String").get<std::string>());
+  if (it != node.end() && it->is_object())
+    for (bool regex : {true, false})
+      if (auto text = it->find(regex ? "Regex" : "String"); text != it->end() && text->is_string())
+        return {text->get<std::string>(), regex};
+  throw InputError("A " + typeOf(node) +
+                   " of tokenizer.json has neither a Regex nor a String as its pattern.");
+}
+
+std::string textOf(const json &node, const char *key) {
+  auto it = node.find(key);
+  if (it == node.end() || !it->is_string())
+    throw InputError("The " + typeOf(node) + " of tokenizer.json has no text \"" + key + "\".");
+  return it->get<std::string>();
+}
+
+/// "prepend_scheme", or its older form "add_prefix_space".
+PrependScheme prependOf(const json &node) {
+  auto it = node.find("prepend_scheme");
+  if (it == node.end() || it->is_null())
+    return node.value("add_prefix_space", true) ? PrependScheme::Always : PrependScheme::Never;
+  std::string name = it->is_string() ? it->get<std::string>() : it->dump();
+  if (name == "always")
+    return PrependScheme::Always;
+  if (name == "first")
+    return PrependScheme::First;
+  if (name == "never")
+    return PrependScheme::Never;
+  unsupported("prepend_scheme", name);
+}
+
+std::string decodeBase64(const std::string &text) {
+  std::string out;
+  uint32_t bits = 0, count = 0;
+  for (char c : text) {
+    if (c == '=')
+      break;
+    constexpr std::string_view digits =
+        "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    size_t value = digits.find(c);
+    if (value == std::string_view::npos)
+      throw InputError("The precompiled_charsmap of tokenizer.json is not base64.");
+    bits = bits << 6 | static_cast<uint32_t>(value);
+    count += 6;
+    if (count >= 8)
+      out += static_cast<char>(bits >> (count -= 8));
   }
-  throw InputError("A Split of tokenizer.json has neither a Regex nor a String as its pattern.");
+  return out;
 }
 
 void readNormalizerAt(const json &node, TokenizerSpec &spec, unsigned depth) {
   if (node.is_null())
     return;
+  using Step = NormalizerStep::Kind;
+  static const std::pair<const char *, Step> plain[] = {
+      {"NFC", Step::Nfc},   {"NFD", Step::Nfd},
+      {"NFKC", Step::Nfkc}, {"NFKD", Step::Nfkd},
+      {"Nmt", Step::Nmt},   {"Lowercase", Step::Lowercase},
+      {"Strip", Step::Strip}, {"StripAccents", Step::StripAccents},
+      {"Replace", Step::Replace}, {"Prepend", Step::Prepend},
+      {"ByteLevel", Step::ByteLevel}, {"Precompiled", Step::Precompiled},
+  };
   std::string type = typeOf(node);
-  if (type == "NFC") {
-    spec.normalizers.push_back(NormalizerKind::Nfc);
-  } else if (type == "Sequence") {
+  if (type == "Sequence") {
     for (const json &member : membersOf(node, "normalizers", depth))
       readNormalizerAt(member, spec, depth + 1);
-  } else {
+    return;
+  }
+  auto known = std::find_if(std::begin(plain), std::end(plain),
+                            [&](const auto &entry) { return type == entry.first; });
+  if (known == std::end(plain))
     unsupported("normalizer", type);
+  NormalizerStep &step = spec.normalizers.emplace_back();
+  step.kind = known->second;
+  if (step.kind == Step::Strip) {
+    step.left = node.value("strip_left", true);
+    step.right = node.value("strip_right", true);
+  } else if (step.kind == Step::Replace) {
+    std::tie(step.pattern, step.regex) = patternOf(node);
+    step.content = textOf(node, "content");
+  } else if (step.kind == Step::Prepend) {
+    step.content = textOf(node, "prepend");
+  } else if (step.kind == Step::Precompiled) {
+    if (!spec.charsmap.empty())
+      throw InputError("Two Precompiled normalizers in tokenizer.json are not supported.");
+    auto map = node.find("precompiled_charsmap");
+    if (map != node.end() && !map->is_null())
+      spec.charsmap = decodeBase64(textOf(node, "precompiled_charsmap"));
   }
 }
 
@@ -83,7 +155,8 @@ void readPreTokenizerAt(const json &node, TokenizerSpec &spec, unsigned depth) {
     for (const json &member : membersOf(node, "pretokenizers", depth))
       readPreTokenizerAt(member, spec, depth + 1);
   } else if (type == "Split") {
-    split(patternOf(node), behaviorOf(node), node.value("invert", false));
+    auto [pattern, regex] = patternOf(node);
+    split(regex ? pattern : quoteForRegex(pattern), behaviorOf(node), node.value("invert", false));
   } else if (type == "ByteLevel") {
     if (node.value("add_prefix_space", true))
       spec.steps.push_back({Kind::PrefixSpace, ""});
@@ -104,6 +177,17 @@ void readPreTokenizerAt(const json &node, TokenizerSpec &spec, unsigned depth) {
           /*invert=*/true);
   } else if (type == "WhitespaceSplit") {
     split(R"(\s)", SplitBehavior::Removed);
+  } else if (type == "CharDelimiterSplit") {
+    split(quoteForRegex(textOf(node, "delimiter")), SplitBehavior::Removed);
+  } else if (type == "BertPreTokenizer") {
+    split(R"(\s)", SplitBehavior::Removed);
+    split(punctuationPattern, SplitBehavior::Isolated);
+  } else if (type == "Metaspace") {
+    PreTokenizerStep &step = spec.steps.emplace_back();
+    step.kind = Kind::Metaspace;
+    step.replacement = textOf(node, "replacement");
+    step.prepend = prependOf(node);
+    step.cut = node.value("split", true);
   } else {
     unsupported("pre-tokenizer", type);
   }
@@ -154,29 +238,52 @@ void readNormalizer(const json &node, TokenizerSpec &spec) { readNormalizerAt(no
 
 void readPreTokenizer(const json &node, TokenizerSpec &spec) {
   readPreTokenizerAt(node, spec, 0);
-  for (const PreTokenizerStep &step : spec.steps)
-    if (step.kind == Kind::ByteLevel)
-      return;
-  throw InputError("The pre_tokenizer of tokenizer.json has no ByteLevel step: this is a BPE over "
-                   "characters (SentencePiece style, with byte_fallback), which is not supported; "
-                   "byte-level BPE is.");
 }
 
 void readPostProcessor(const json &node, TokenizerSpec &spec) {
   readPostProcessorAt(node, spec, 0);
 }
 
-void checkDecoder(const json &node) {
-  if (node.is_null())
-    return;
+static void readDecoderAt(const json &node, TokenizerSpec &spec, unsigned depth) {
+  using Step = DecoderStep::Kind;
   std::string type = typeOf(node);
   if (type == "Sequence") {
-    for (const json &member : membersOf(node, "decoders", 0))
-      if (std::string inner = typeOf(member); inner != "ByteLevel" && inner != "Fuse")
-        unsupported("decoder", inner);
-  } else if (type != "ByteLevel") {
+    for (const json &member : membersOf(node, "decoders", depth))
+      readDecoderAt(member, spec, depth + 1);
+    return;
+  }
+  DecoderStep step;
+  if (type == "ByteLevel") {
+    step.kind = Step::ByteLevel;
+  } else if (type == "Fuse") {
+    step.kind = Step::Fuse;
+  } else if (type == "ByteFallback") {
+    step.kind = Step::ByteFallback;
+  } else if (type == "Metaspace") {
+    step.kind = Step::Metaspace;
+    step.content = textOf(node, "replacement");
+    step.prepend = prependOf(node) != PrependScheme::Never;
+  } else if (type == "Replace") {
+    step.kind = Step::Replace;
+    std::tie(step.pattern, step.regex) = patternOf(node);
+    step.content = textOf(node, "content");
+  } else if (type == "Strip") {
+    step.kind = Step::Strip;
+    step.content = textOf(node, "content");
+    step.start = node.at("start").get<int32_t>();
+    step.stop = node.at("stop").get<int32_t>();
+  } else {
     unsupported("decoder", type);
   }
+  spec.decoder.push_back(std::move(step));
+}
+
+void readDecoder(const json &node, TokenizerSpec &spec) {
+  // Without a decoder the library puts a space between any two tokens.
+  if (node.is_null())
+    spec.decoder = {{DecoderStep::Kind::SpaceBetween}};
+  else
+    readDecoderAt(node, spec, 0);
 }
 
 } // namespace llmc::rt

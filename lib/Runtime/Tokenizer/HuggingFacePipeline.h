@@ -13,7 +13,7 @@ namespace llmc::rt {
 void readNormalizer(const nlohmann::json &node, TokenizerSpec &spec);
 void readPreTokenizer(const nlohmann::json &node, TokenizerSpec &spec);
 void readPostProcessor(const nlohmann::json &node, TokenizerSpec &spec);
-void checkDecoder(const nlohmann::json &node);
+void readDecoder(const nlohmann::json &node, TokenizerSpec &spec);
 
 } // namespace llmc::rt
 

@@ -1,6 +1,7 @@
 //===- HuggingFaceTokenizer.cpp - a tokenizer from a model folder ---------===//
 #include "ByteAlphabet.h"
 #include "HuggingFacePipeline.h"
+#include "Normalizer.h"
 #include "SpecBuilder.h"
 #include "llmc/Support/Error.h"
 
@@ -50,51 +51,80 @@ int32_t checkedId(const json &value, const std::string &what) {
   return value.get<int32_t>();
 }
 
+/// The file of SentencePiece, by the names that are in use; empty where there is none.
+fs::path sentencePieceFile(const fs::path &dir) {
+  for (const char *name : {"tokenizer.model", "spiece.model", "sentencepiece.bpe.model"})
+    if (fs::exists(dir / name))
+      return dir / name;
+  return {};
+}
+
 class FolderReader {
 public:
   explicit FolderReader(const fs::path &dir)
-      : dir(dir), file(json::parse(readFile(dir / "tokenizer.json"))),
-        config(readOptional(dir / "tokenizer_config.json")),
+      : dir(dir), config(readOptional(dir / "tokenizer_config.json")),
         specialMap(readOptional(dir / "special_tokens_map.json")),
         generation(readOptional(dir / "generation_config.json")) {}
 
   TokenizerSpec read() {
-    if (!file.is_object() || !file.contains("model") || !file["model"].is_object())
-      throw InputError("It has no \"model\".");
-    checkModel(file["model"]);
-    readNormalizer(member("normalizer"), spec);
-    readPreTokenizer(member("pre_tokenizer"), spec);
-    checkDecoder(member("decoder"));
-    readVocabulary(file["model"]);
-    readAddedTokens();
-    readMerges(file["model"]);
-    readByteFallback(file["model"]);
-    readSpecialIds();
-    readPostProcessor(member("post_processor"), spec);
+    fs::path pieces = sentencePieceFile(dir);
+    if (!fs::exists(dir / "tokenizer.json") && !pieces.empty()) {
+      spec = specFromSentencePiece(readFile(pieces));
+      readAddedTokens();
+      readSpecialIds();
+    } else {
+      readTokenizerJson();
+    }
     applyTokenizerClass();
     readChatTemplate();
-    spec.source = "huggingface:BPE";
     spec.validate();
     return std::move(spec);
   }
 
 private:
+  void readTokenizerJson() {
+    file = json::parse(readFile(dir / "tokenizer.json"));
+    if (!file.is_object() || !file.contains("model") || !file["model"].is_object())
+      throw InputError("It has no \"model\".");
+    const json &model = file["model"];
+    readNormalizer(member("normalizer"), spec);
+    readPreTokenizer(member("pre_tokenizer"), spec);
+    readDecoder(member("decoder"), spec);
+    std::string type = checkModel(model);
+    if (type == "Unigram")
+      readUnigram(model);
+    else
+      readVocabulary(model);
+    readAddedTokens();
+    normalizeAddedTokens();
+    if (type == "BPE")
+      readMerges(model);
+    else // tokens that the model does not have take no part in its sums
+      spec.logProbabilities.resize(spec.tokens.size(), spec.logProbabilities.front());
+    readSpecialIds();
+    readPostProcessor(member("post_processor"), spec);
+    spec.source = "huggingface:" + type;
+  }
+
   json member(const char *key) const {
     auto it = file.find(key);
     return it == file.end() ? json(nullptr) : *it;
   }
 
-  void checkModel(const json &model) {
-    std::string type = model.value("type", model.contains("merges") ? "BPE" : "");
-    if (type != "BPE")
+  /// The type of the model, which old files do not name.
+  std::string checkModel(const json &model) {
+    std::string type = model.value("type", model.contains("merges")   ? "BPE"
+                                           : model.contains("unk_id") ? "Unigram"
+                                                                      : "");
+    if (type != "BPE" && type != "Unigram")
       throw InputError("Its model is \"" + type +
-                       "\", which is not supported; byte-level BPE is.");
+                       "\", which is not supported; BPE and Unigram are.");
     for (const char *affix : {"continuing_subword_prefix", "end_of_word_suffix"})
       if (auto it = model.find(affix);
           it != model.end() && it->is_string() && !it->get<std::string>().empty())
         throw InputError(std::string("Its model has the ") + affix + " \"" +
                          it->get<std::string>() +
-                         "\", which does not occur with byte-level BPE and is not supported.");
+                         "\", which is not supported.");
     if (auto it = model.find("dropout");
         it != model.end() && it->is_number() && it->get<double>() > 0)
       throw InputError("Its model has a dropout, so it is not the same twice.");
@@ -104,6 +134,29 @@ private:
     };
     spec.ignoreMerges = flag("ignore_merges");
     spec.fuseUnknown = flag("fuse_unk");
+    spec.byteFallback = flag("byte_fallback");
+    return type;
+  }
+
+  void readUnigram(const json &model) {
+    auto vocab = model.find("vocab");
+    if (vocab == model.end() || !vocab->is_array() || vocab->empty() ||
+        vocab->size() > size_t(maxId))
+      throw InputError("Its model has no list \"vocab\" of 1 to " + std::to_string(maxId) +
+                       " pieces.");
+    spec.kind = TokenizerKind::Unigram;
+    for (const json &entry : *vocab) {
+      if (!entry.is_array() || entry.size() != 2 || !entry[0].is_string() || !entry[1].is_number())
+        throw InputError("Entry " + std::to_string(spec.tokens.size()) +
+                         " of its vocab is not a piece with its score.");
+      spec.tokens.push_back({entry[0].get<std::string>(), TokenType::Normal});
+      spec.logProbabilities.push_back(entry[1].get<double>());
+    }
+    auto unknown = model.find("unk_id");
+    if (unknown == model.end() || unknown->is_null())
+      throw InputError("Its model has no unk_id, so it cannot encode every text. This is not "
+                       "supported.");
+    spec.modelUnknownId = spec.unkId = checkedId(*unknown, "the unknown token (unk_id)");
   }
 
   TokenEntry &place(int32_t id) {
@@ -142,7 +195,11 @@ private:
       entry = {added.content, TokenType::Control};
     else if (entry.type == TokenType::Unused)
       entry = {added.content, TokenType::UserDefined};
-    spec.addedTokens.push_back(std::move(added));
+    if (spec.sentencePiece())
+      spec.scores.resize(spec.tokens.size());
+    // SentencePiece's model finds its user-defined pieces itself.
+    if (!spec.sentencePiece() || added.special)
+      spec.addedTokens.push_back(std::move(added));
   }
 
   void readAddedTokens() {
@@ -158,8 +215,23 @@ private:
       id = checkedId(json(id), "added token \"" + key + "\"");
       bool known = std::any_of(spec.addedTokens.begin(), spec.addedTokens.end(),
                                [&](const AddedToken &added) { return added.id == id; });
+      // The pieces of a SentencePiece file have their types already.
+      known |= spec.sentencePiece() && static_cast<size_t>(id) < spec.tokens.size() &&
+               spec.tokens[id].type != TokenType::Unused;
       if (!known)
         addToken(id, token);
+    }
+  }
+
+  /// Their text in the vocabulary changes as well: that is what the library decodes them to.
+  void normalizeAddedTokens() {
+    Normalizer normalizer(spec);
+    for (AddedToken &token : spec.addedTokens) {
+      if (!token.normalized)
+        continue;
+      token.content = normalizer.run(token.content);
+      if (TokenEntry &entry = spec.tokens[token.id]; entry.type != TokenType::Normal)
+        entry.text = token.content;
     }
   }
 
@@ -185,23 +257,13 @@ private:
       }
       ++rank;
     }
-    if (auto unknown = model.find("unk_token"); unknown != model.end() && unknown->is_string()) {
-      spec.bpeUnknownId = findToken(unknown->get<std::string>());
-      spec.unkId = spec.bpeUnknownId;
-    }
-  }
-
-  /// Byte fallback spells a byte without a piece as "<0x41>". Where all bytes
-  /// have pieces it never comes to that.
-  void readByteFallback(const json &model) {
-    auto it = model.find("byte_fallback");
-    if (it == model.end() || !it->is_boolean() || !it->get<bool>())
+    auto unknown = model.find("unk_token");
+    if (unknown == model.end() || !unknown->is_string())
       return;
-    PieceIndex pieces(spec);
-    for (unsigned byte = 0; byte < 256; ++byte)
-      if (pieces.find(byteSpelling(static_cast<uint8_t>(byte))) < 0)
-        throw InputError("Its model has byte_fallback and no piece for byte " +
-                         std::to_string(byte) + ", which is not supported.");
+    spec.modelUnknownId = spec.unkId = findToken(unknown->get<std::string>());
+    if (!spec.unkId)
+      throw InputError("Its model has the unk_token \"" + unknown->get<std::string>() +
+                       "\", which is not in the vocabulary.");
   }
 
   std::optional<int32_t> findToken(const std::string &text) const {
@@ -240,11 +302,11 @@ private:
   }
 
   void readSpecialIds() {
-    spec.bosId = namedToken("bos_token");
-    spec.eosId = namedToken("eos_token");
-    spec.padId = namedToken("pad_token");
-    if (auto unknown = namedToken("unk_token"))
-      spec.unkId = unknown;
+    for (auto [key, id] :
+         {std::pair("bos_token", &spec.bosId), std::pair("eos_token", &spec.eosId),
+          std::pair("pad_token", &spec.padId), std::pair("unk_token", &spec.unkId)})
+      if (auto named = namedToken(key))
+        *id = named;
     std::vector<int32_t> eos = generationIds("eos_token_id");
     if (!spec.bosId)
       if (std::vector<int32_t> bos = generationIds("bos_token_id"); !bos.empty())
@@ -263,6 +325,8 @@ private:
     std::string name = config.value("tokenizer_class", "");
     bool replaces = name.starts_with("LlamaTokenizer") || name.starts_with("CodeLlamaTokenizer") ||
                     name.starts_with("GemmaTokenizer") || name.starts_with("CohereTokenizer");
+    if (name.starts_with("T5Tokenizer") && spec.sentencePiece() && spec.eosId)
+      spec.suffixIds = {*spec.eosId};
     if (!replaces)
       return;
     auto flag = [&](const char *key, bool fallback) {
@@ -300,6 +364,10 @@ private:
 };
 
 } // namespace
+
+bool hasTokenizerFile(const fs::path &dir) {
+  return fs::exists(dir / "tokenizer.json") || !sentencePieceFile(dir).empty();
+}
 
 TokenizerSpec specFromHuggingFace(const fs::path &dir) {
   try {

@@ -2,6 +2,8 @@
 #include "PreTokenizer.h"
 
 #include "ByteAlphabet.h"
+#include "Normalizer.h"
+#include "PieceModel.h"
 
 namespace llmc::rt {
 
@@ -9,9 +11,9 @@ const char *const gpt2Pattern =
     R"('s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+)";
 const char *const punctuationPattern = R"([!-/:-@\[-`{-~\p{P}])";
 
-PreTokenizer::PreTokenizer(const std::vector<PreTokenizerStep> &spec) {
-  for (const PreTokenizerStep &step : spec) {
-    steps.push_back({step.kind, step.behavior, step.invert, regexes.size()});
+PreTokenizer::PreTokenizer(std::vector<PreTokenizerStep> spec) : steps(std::move(spec)) {
+  for (const PreTokenizerStep &step : steps) {
+    regexOfStep.push_back(regexes.size());
     if (step.kind == PreTokenizerStep::Kind::Split)
       regexes.emplace_back(step.pattern);
   }
@@ -22,9 +24,9 @@ PreTokenizer::Session::Session(const PreTokenizer &owner) : owner(&owner) {
     matchers.emplace_back(regex);
 }
 
-void PreTokenizer::Session::run(std::string_view text,
+void PreTokenizer::Session::run(std::string_view text, bool first,
                                 const std::function<void(std::string_view)> &emit) {
-  runFrom(0, text, /*spelled=*/false, emit);
+  runFrom(0, text, first, /*spelled=*/false, emit);
 }
 
 namespace {
@@ -91,14 +93,29 @@ private:
   size_t pieceBegin = 0, pieceEnd = 0;
 };
 
-size_t characterLength(char lead) {
-  auto byte = static_cast<unsigned char>(lead);
-  return byte < 0x80 ? 1 : byte < 0xE0 ? 2 : byte < 0xF0 ? 3 : 4;
-}
-
 } // namespace
 
-void PreTokenizer::Session::runFrom(size_t index, std::string_view text, bool spelled,
+void PreTokenizer::Session::runMetaspace(
+    const PreTokenizerStep &step, std::string_view text, bool first,
+    const std::function<void(std::string_view, bool)> &emit) {
+  const std::string &mark = step.replacement;
+  std::string spelled;
+  bool begins = text.starts_with(' ') || text.starts_with(mark);
+  if (!begins && !text.empty() &&
+      (step.prepend == PrependScheme::Always || (step.prepend == PrependScheme::First && first)))
+    spelled = mark;
+  spelled += replaceAll(text, " ", mark);
+  if (!step.cut)
+    return emit(spelled, first);
+  std::string_view rest = spelled;
+  while (!rest.empty()) {
+    size_t end = rest.find(mark, rest.starts_with(mark) ? mark.size() : 0);
+    emit(rest.substr(0, end), first && rest.data() == spelled.data());
+    rest.remove_prefix(std::min(end, rest.size()));
+  }
+}
+
+void PreTokenizer::Session::runFrom(size_t index, std::string_view text, bool first, bool spelled,
                                     const std::function<void(std::string_view)> &emit) {
   if (index == owner->steps.size()) {
     if (!spelled)
@@ -108,14 +125,21 @@ void PreTokenizer::Session::runFrom(size_t index, std::string_view text, bool sp
       emit(bytes);
     return;
   }
-  const Step &step = owner->steps[index];
-  auto next = [&](std::string_view piece) { runFrom(index + 1, piece, spelled, emit); };
+  const PreTokenizerStep &step = owner->steps[index];
+  auto next = [&](std::string_view piece) {
+    runFrom(index + 1, piece, first && piece.data() == text.data(), spelled, emit);
+  };
 
   switch (step.kind) {
   case PreTokenizerStep::Kind::PrefixSpace:
     if (text.starts_with(' '))
       return next(text);
-    return next(" " + std::string(text));
+    return runFrom(index + 1, " " + std::string(text), first, spelled, emit);
+
+  case PreTokenizerStep::Kind::Metaspace:
+    return runMetaspace(step, text, first, [&](std::string_view piece, bool begins) {
+      runFrom(index + 1, piece, begins, spelled, emit);
+    });
 
   case PreTokenizerStep::Kind::ByteLevel:
     // As the last step it changes nothing: BPE works on the bytes themselves.
@@ -123,12 +147,12 @@ void PreTokenizer::Session::runFrom(size_t index, std::string_view text, bool sp
     // digit "²".
     if (index + 1 == owner->steps.size())
       return emit(text);
-    return runFrom(index + 1, spellBytes(text), /*spelled=*/true, emit);
+    return runFrom(index + 1, spellBytes(text), first, /*spelled=*/true, emit);
 
   case PreTokenizerStep::Kind::Split: {
     std::function<void(std::string_view)> sink = next;
     SplitFolder folder(text, step.behavior, step.invert, sink);
-    Regex::Matcher &matcher = matchers[step.regex];
+    Regex::Matcher &matcher = matchers[owner->regexOfStep[index]];
     size_t done = 0, from = 0, begin = 0, end = 0;
     while (from <= text.size() && matcher.find(text, from, begin, end)) {
       if (begin == end) {

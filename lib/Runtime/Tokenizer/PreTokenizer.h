@@ -18,7 +18,7 @@ extern const char *const punctuationPattern;
 
 class PreTokenizer {
 public:
-  explicit PreTokenizer(const std::vector<PreTokenizerStep> &steps);
+  explicit PreTokenizer(std::vector<PreTokenizerStep> steps);
 
   /// The matching state of one call.
   class Session {
@@ -26,32 +26,31 @@ public:
     explicit Session(const PreTokenizer &owner);
 
     /// Calls \p emit with the bytes of each piece of \p text, which must be
-    /// well-formed UTF-8. The views last until emit returns.
-    void run(std::string_view text, const std::function<void(std::string_view)> &emit);
+    /// well-formed UTF-8. The views last until emit returns. \p first says that \p text is
+    /// where a text begins, of which added tokens may have been cut.
+    void run(std::string_view text, bool first,
+             const std::function<void(std::string_view)> &emit);
 
   private:
-    void runFrom(size_t step, std::string_view text, bool spelled,
+    void runFrom(size_t step, std::string_view text, bool first, bool spelled,
                  const std::function<void(std::string_view)> &emit);
+    void runMetaspace(const PreTokenizerStep &step, std::string_view text, bool first,
+                      const std::function<void(std::string_view, bool)> &emit);
 
     const PreTokenizer *owner;
     std::vector<Regex::Matcher> matchers; ///< one for each Split step, in order
   };
 
 private:
-  struct Step {
-    PreTokenizerStep::Kind kind;
-    SplitBehavior behavior;
-    bool invert;
-    size_t regex; ///< index into regexes, of a Split
-  };
-  std::vector<Step> steps;
-  std::vector<Regex> regexes;
+  std::vector<PreTokenizerStep> steps;
+  std::vector<Regex> regexes;      ///< of the Split steps
+  std::vector<size_t> regexOfStep; ///< index into regexes
 };
 
 /// A GGUF pre-tokenizer, by the name in `tokenizer.ggml.pre`.
 struct NamedPreTokenizer {
   std::vector<PreTokenizerStep> steps;
-  std::vector<NormalizerKind> normalizers;
+  std::vector<NormalizerStep> normalizers;
   bool ignoreMerges = false;
   bool addBosByDefault = false;
 };

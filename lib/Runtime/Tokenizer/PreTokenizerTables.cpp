@@ -201,7 +201,7 @@ bool namedPreTokenizer(std::string_view name, NamedPreTokenizer &result) {
         result.steps.push_back({PreTokenizerStep::Kind::Split, pattern});
     result.steps.push_back({PreTokenizerStep::Kind::ByteLevel, ""});
     if (rule->nfc)
-      result.normalizers.push_back(NormalizerKind::Nfc);
+      result.normalizers.push_back({NormalizerStep::Kind::Nfc});
     result.ignoreMerges = rule->ignoreMerges;
     result.addBosByDefault = rule->addBos;
     return true;

@@ -1,7 +1,7 @@
 //===- Regex.h - the regular expressions of tokenizers ----------*- C++ -*-===//
 //
-// Published pre-tokenizers are written for Oniguruma. PCRE2 reads the same
-// syntax; where the two differ in meaning, compile() bridges it.
+// Published tokenizers are written for Oniguruma. PCRE2 does the work; RegexSyntax.h says
+// where the two differ.
 //
 //===----------------------------------------------------------------------===//
 #ifndef LLMC_LIB_RUNTIME_TOKENIZER_REGEX_H

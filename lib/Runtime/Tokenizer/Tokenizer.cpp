@@ -2,64 +2,48 @@
 #include "llmc/Runtime/Tokenizer.h"
 
 #include "AddedTokens.h"
-#include "Bpe.h"
-#include "ByteAlphabet.h"
+#include "Decoder.h"
+#include "Normalizer.h"
+#include "PieceModel.h"
 #include "PreTokenizer.h"
 #include "Unicode.h"
 #include "llmc/Support/Error.h"
 
 #include <fstream>
-#include <iterator>
 
 namespace llmc::rt {
-namespace {
-
-/// The bytes BPE makes each token of; empty for one that it cannot make.
-std::vector<std::string> bytesOfTokens(const TokenizerSpec &spec) {
-  std::vector<std::string> bytes(spec.tokens.size());
-  for (size_t id = 0; id < spec.tokens.size(); ++id) {
-    const TokenEntry &token = spec.tokens[id];
-    if (token.type == TokenType::Normal || token.type == TokenType::Byte)
-      unspellBytes(token.text, bytes[id]);
-  }
-  return bytes;
-}
-
-} // namespace
 
 struct Tokenizer::Impl {
   TokenizerSpec spec;
-  std::vector<std::string> bytes; ///< as BPE sees them
-  std::vector<std::string> texts; ///< as decode() shows them
   std::vector<bool> special, endOfGeneration;
+  Normalizer normalizer;
   AddedTokens beforeNormalizer, afterNormalizer;
   PreTokenizer preTokenizer;
-  Bpe bpe;
+  std::unique_ptr<PieceModel> model;
+  Decoder decoder;
 
   explicit Impl(TokenizerSpec checked)
-      : spec(std::move(checked)), bytes(bytesOfTokens(spec)), texts(bytes),
-        special(spec.tokens.size()), endOfGeneration(spec.tokens.size()),
-        preTokenizer(spec.steps), bpe(spec, bytes) {
-    for (size_t id = 0; id < spec.tokens.size(); ++id) {
+      : spec(std::move(checked)), special(spec.tokens.size()), endOfGeneration(spec.tokens.size()),
+        normalizer(spec), preTokenizer(spec.steps), model(makePieceModel(spec)), decoder(spec) {
+    for (size_t id = 0; id < spec.tokens.size(); ++id)
       special[id] = spec.tokens[id].type == TokenType::Control;
-      // A piece with a character outside of the byte alphabet stands for its
-      // own text, as in Hugging Face's decoder.
-      if (texts[id].empty())
-        texts[id] = spec.tokens[id].text;
-    }
     for (const AddedToken &token : spec.addedTokens) {
-      texts[token.id] = token.content;
-      special[token.id] = special[token.id] || token.special;
+      // SentencePiece shows what it does not know.
+      if (token.special && !(spec.sentencePiece() && token.id == spec.modelUnknownId))
+        special[token.id] = true;
       (token.normalized ? afterNormalizer : beforeNormalizer).add(token);
     }
     for (int32_t id : spec.endOfGenerationIds)
       endOfGeneration[id] = true;
   }
+  // The parts view the spec.
+  Impl(const Impl &) = delete;
+  Impl &operator=(const Impl &) = delete;
 
   void check(int32_t id) const {
-    if (id < 0 || static_cast<size_t>(id) >= texts.size())
+    if (id < 0 || static_cast<size_t>(id) >= spec.tokens.size())
       throw InputError("Token id " + std::to_string(id) + " is outside of the vocabulary of " +
-                       std::to_string(texts.size()) + " tokens.");
+                       std::to_string(spec.tokens.size()) + " tokens.");
   }
 };
 
@@ -67,6 +51,8 @@ Tokenizer::Tokenizer(TokenizerSpec spec) {
   spec.validate();
   impl = std::make_unique<Impl>(std::move(spec));
 }
+
+Tokenizer::Tokenizer(TokenizerSpec spec, Checked) : impl(std::make_unique<Impl>(std::move(spec))) {}
 
 Tokenizer::~Tokenizer() = default;
 Tokenizer::Tokenizer(Tokenizer &&) noexcept = default;
@@ -76,8 +62,12 @@ Tokenizer Tokenizer::fromFile(const std::filesystem::path &path) {
   std::ifstream in(path, std::ios::binary);
   if (!in)
     throw InputError("Cannot open the tokenizer file " + path.string() + ".");
-  std::string text{std::istreambuf_iterator<char>(in), {}};
-  return Tokenizer(TokenizerSpec::fromJson(text, path.string()));
+  std::error_code error;
+  auto size = std::filesystem::file_size(path, error);
+  std::string bytes(error ? 0 : size, '\0');
+  if (error || !in.read(bytes.data(), static_cast<std::streamsize>(bytes.size())))
+    throw InputError("Cannot read the tokenizer file " + path.string() + ".");
+  return Tokenizer(TokenizerSpec::fromBytes(bytes, path.string()), Checked());
 }
 
 std::vector<int32_t> Tokenizer::encode(std::string_view text, EncodeOptions options) const {
@@ -85,38 +75,59 @@ std::vector<int32_t> Tokenizer::encode(std::string_view text, EncodeOptions opti
   if (options.addSpecial)
     ids = impl->spec.prefixIds;
 
-  Bpe::Session bpe(impl->bpe);
+  std::unique_ptr<PieceModel::Session> model = impl->model->open();
   PreTokenizer::Session pre(impl->preTokenizer);
+  const char *begin = text.data();
   auto onToken = [&](int32_t id) { ids.push_back(id); };
-  auto onPiece = [&](std::string_view piece) { bpe.encode(piece, ids); };
-  auto onNormalText = [&](std::string_view part) { pre.run(part, onPiece); };
+  auto onPiece = [&](std::string_view piece) { model->encode(piece, ids); };
   auto onText = [&](std::string_view part) {
+    bool first = part.data() == begin;
     std::string normal;
-    for (NormalizerKind kind : impl->spec.normalizers) {
-      if (kind == NormalizerKind::Nfc) {
-        normal = toNfc(part);
-        part = normal;
-      }
+    if (!impl->normalizer.empty()) {
+      bool frontRemoved = false;
+      normal = impl->normalizer.run(part, &frontRemoved);
+      part = normal;
+      first &= !frontRemoved;
     }
-    impl->afterNormalizer.split(part, options.parseSpecial, onNormalText, onToken);
+    const char *partBegin = part.data();
+    impl->afterNormalizer.split(
+        part, options.parseSpecial,
+        [&](std::string_view piece) {
+          pre.run(piece, first && piece.data() == partBegin, onPiece);
+        },
+        onToken);
+  };
+  auto onCharacters = [&](std::string_view part) {
+    impl->beforeNormalizer.split(part, options.parseSpecial, onText, onToken);
   };
 
-  // Rules are about characters. Bytes that form none are encoded as they are,
-  // each broken run as a piece of its own.
-  while (!text.empty()) {
-    size_t good = validUtf8Prefix(text);
-    impl->beforeNormalizer.split(text.substr(0, good), options.parseSpecial, onText, onToken);
-    text.remove_prefix(good);
-    size_t broken = 0;
-    while (broken < text.size()) {
-      Utf8Step step = nextUtf8(text.substr(broken));
-      if (step.valid)
-        break;
-      broken += step.length;
+  if (impl->spec.sentencePiece()) {
+    onCharacters(text); // its normalizer takes any bytes
+  } else if (impl->spec.byteLevel()) {
+    // Rules are about characters. Bytes that form none are encoded as they are,
+    // each broken run as a piece of its own.
+    while (!text.empty()) {
+      size_t good = validUtf8Prefix(text);
+      onCharacters(text.substr(0, good));
+      text.remove_prefix(good);
+      size_t broken = 0;
+      while (broken < text.size()) {
+        Utf8Step step = nextUtf8(text.substr(broken));
+        if (step.valid)
+          break;
+        broken += step.length;
+      }
+      if (broken)
+        onPiece(text.substr(0, broken));
+      text.remove_prefix(broken);
     }
-    if (broken)
-      onPiece(text.substr(0, broken));
-    text.remove_prefix(broken);
+  } else if (validUtf8Prefix(text) == text.size()) {
+    onCharacters(text);
+  } else {
+    std::string whole;
+    appendReplacingInvalid(whole, text, /*keepTail=*/false);
+    begin = whole.data();
+    onCharacters(whole);
   }
 
   if (options.addSpecial)
@@ -125,20 +136,23 @@ std::vector<int32_t> Tokenizer::encode(std::string_view text, EncodeOptions opti
 }
 
 std::string Tokenizer::decode(std::span<const int32_t> ids, bool skipSpecial) const {
-  std::string bytes;
+  std::string out;
+  Decoder::Stream stream(impl->decoder);
   for (int32_t id : ids) {
     impl->check(id);
     if (!skipSpecial || !impl->special[id])
-      bytes += impl->texts[id];
+      stream.append(id, out);
   }
-  std::string out;
-  appendReplacingInvalid(out, bytes, /*keepTail=*/false);
+  stream.finish(out);
   return out;
 }
 
-std::string_view Tokenizer::tokenText(int32_t id) const {
+std::string Tokenizer::tokenText(int32_t id) const {
   impl->check(id);
-  return impl->texts[id];
+  std::string out;
+  Decoder::Stream stream(impl->decoder, Decoder::Stream::Mode::Inside);
+  stream.append(id, out);
+  return out;
 }
 
 bool Tokenizer::isSpecial(int32_t id) const {
@@ -151,24 +165,32 @@ bool Tokenizer::isEndOfGeneration(int32_t id) const {
   return impl->endOfGeneration[id];
 }
 
-int32_t Tokenizer::vocabSize() const { return static_cast<int32_t>(impl->texts.size()); }
+int32_t Tokenizer::vocabSize() const { return static_cast<int32_t>(impl->spec.tokens.size()); }
 
 const TokenizerSpec &Tokenizer::spec() const { return impl->spec; }
 
+struct StreamDecoder::State {
+  const Tokenizer *tokenizer;
+  bool skipSpecial;
+  Decoder::Stream stream;
+};
+
+StreamDecoder::StreamDecoder(const Tokenizer &tokenizer, bool skipSpecial)
+    : state(new State{&tokenizer, skipSpecial, Decoder::Stream(tokenizer.impl->decoder)}) {}
+StreamDecoder::~StreamDecoder() = default;
+StreamDecoder::StreamDecoder(StreamDecoder &&) noexcept = default;
+StreamDecoder &StreamDecoder::operator=(StreamDecoder &&) noexcept = default;
+
 std::string StreamDecoder::append(int32_t id) {
-  if (skipSpecial && tokenizer->isSpecial(id))
-    return {};
-  pending += tokenizer->tokenText(id);
   std::string out;
-  size_t tail = appendReplacingInvalid(out, pending, /*keepTail=*/true);
-  pending.erase(0, pending.size() - tail);
+  if (!state->tokenizer->isSpecial(id) || !state->skipSpecial)
+    state->stream.append(id, out);
   return out;
 }
 
 std::string StreamDecoder::flush() {
   std::string out;
-  appendReplacingInvalid(out, pending, /*keepTail=*/false);
-  pending.clear();
+  state->stream.finish(out);
   return out;
 }
 

@@ -1,39 +1,21 @@
-//===- TokenizerSpec.cpp - checks a tokenizer and stores it as JSON -------===//
+//===- TokenizerSpec.cpp - checks a tokenizer -----------------------------===//
 #include "llmc/Runtime/TokenizerSpec.h"
 
+#include "Charsmap.h"
+#include "Decoder.h"
+#include "Normalizer.h"
+#include "PieceModel.h"
 #include "PreTokenizer.h"
+#include "SpecLimits.h"
 #include "Unicode.h"
-#include "llmc/Support/Error.h"
 
-#include <nlohmann/json.hpp>
+#include <cmath>
 
 namespace llmc::rt {
+
+using namespace spec;
+
 namespace {
-
-using nlohmann::json;
-
-constexpr const char *formatName = "llmc-tokenizer";
-constexpr int formatVersion = 1;
-
-// Far above every published tokenizer, and low enough that a hostile file
-// cannot ask for much memory.
-constexpr size_t maxTokens = size_t(1) << 22;
-constexpr size_t maxMerges = size_t(1) << 23;
-constexpr size_t maxTokenBytes = size_t(1) << 16;
-constexpr size_t maxTemplateBytes = size_t(1) << 20;
-constexpr size_t maxSteps = 64;
-constexpr size_t maxPatternBytes = size_t(1) << 16;
-constexpr size_t maxSpecialIds = 1024;
-
-[[noreturn]] void fail(const std::string &what) {
-  throw InputError("The tokenizer is not valid: " + what);
-}
-
-void checkSize(const char *field, size_t size, size_t limit) {
-  if (size > limit)
-    fail(std::string(field) + " has " + std::to_string(size) + " entries or bytes; the limit is " +
-         std::to_string(limit) + ".");
-}
 
 void checkText(const std::string &field, const std::string &text, size_t limit) {
   checkSize(field.c_str(), text.size(), limit);
@@ -41,104 +23,91 @@ void checkText(const std::string &field, const std::string &text, size_t limit) 
     fail(field + " is not UTF-8.");
 }
 
-template <typename Enum> struct Names {
-  Enum value;
-  const char *name;
-};
-
-constexpr Names<SplitBehavior> behaviorNames[] = {
-    {SplitBehavior::Isolated, "isolated"},
-    {SplitBehavior::Removed, "removed"},
-    {SplitBehavior::Contiguous, "contiguous"},
-    {SplitBehavior::MergedWithPrevious, "merged-with-previous"},
-    {SplitBehavior::MergedWithNext, "merged-with-next"},
-};
-constexpr Names<PreTokenizerStep::Kind> stepNames[] = {
-    {PreTokenizerStep::Kind::Split, "split"},
-    {PreTokenizerStep::Kind::PrefixSpace, "prefix-space"},
-    {PreTokenizerStep::Kind::ByteLevel, "byte-level"},
-};
-constexpr Names<NormalizerKind> normalizerNames[] = {{NormalizerKind::Nfc, "nfc"}};
-constexpr Names<TokenizerKind> kindNames[] = {{TokenizerKind::ByteLevelBpe, "byte-level-bpe"}};
-
-template <typename Enum, size_t N> const char *nameOf(const Names<Enum> (&names)[N], Enum value) {
-  for (const auto &entry : names)
-    if (entry.value == value)
-      return entry.name;
-  throw InternalError("A value of a tokenizer has no name.");
+template <typename Number>
+void checkNumbers(const char *field, const std::vector<Number> &numbers, size_t tokens,
+                  bool wanted) {
+  if (numbers.size() != (wanted ? tokens : 0))
+    fail(std::string(field) + " has " + std::to_string(numbers.size()) + " entries; this kind of "
+         "tokenizer has " + (wanted ? "one for each of its " + std::to_string(tokens) + " tokens."
+                                    : std::string("none.")));
+  for (size_t i = 0; i < numbers.size(); ++i)
+    if (!std::isfinite(numbers[i]))
+      fail(std::string(field) + " of token " + std::to_string(i) + " is not a finite number.");
 }
 
-template <typename Enum, size_t N>
-Enum valueOf(const Names<Enum> (&names)[N], const char *field, const std::string &name) {
-  std::string known;
-  for (const auto &entry : names) {
-    if (name == entry.name)
-      return entry.value;
-    known += std::string(known.empty() ? "" : ", ") + entry.name;
+void checkScores(const TokenizerSpec &spec) {
+  checkNumbers("scores", spec.scores, spec.tokens.size(), spec.sentencePiece());
+  checkNumbers("log_probabilities", spec.logProbabilities, spec.tokens.size(),
+               spec.kind == TokenizerKind::Unigram);
+  if (spec.kind != TokenizerKind::Bpe) {
+    if (!spec.merges.empty())
+      fail("it has merges, which only a BPE tokenizer has.");
+    if (!spec.modelUnknownId)
+      fail("model_unknown is missing: this kind of tokenizer needs a token for what is unknown.");
   }
-  fail(std::string(field) + " is \"" + name + "\"; known are: " + known + ".");
+  if (!spec.sentencePiece())
+    return;
+  for (size_t i = 0; i < spec.tokens.size(); ++i)
+    if (spec.tokens[i].type == TokenType::Byte && byteOfPiece(spec.tokens[i].text) < 0)
+      fail("token " + std::to_string(i) + " is a byte and its text \"" + spec.tokens[i].text +
+           "\" and not \"<0x00>\" to \"<0xFF>\".");
 }
 
-json optionalId(const std::optional<int32_t> &id) { return id ? json(*id) : json(nullptr); }
+bool isOneCharacter(const std::string &text) {
+  return !text.empty() && nextUtf8(text).length == text.size();
+}
 
-/// Reads an object member by member and names the one that is out of order.
-class Reader {
-public:
-  explicit Reader(const json &object, std::string path = "") : object(object), path(path) {
-    if (!object.is_object())
-      fail((path.empty() ? "it" : path) + " is not an object.");
+void checkSteps(const TokenizerSpec &spec) {
+  size_t byteLevels = 0, sentencePieces = 0;
+  for (const NormalizerStep &step : spec.normalizers) {
+    checkText("a pattern of a normalizer", step.pattern, maxPatternBytes);
+    checkText("the content of a normalizer", step.content, maxContentBytes);
+    if (step.kind == NormalizerStep::Kind::Replace && step.pattern.empty())
+      fail("a Replace normalizer has an empty pattern.");
+    sentencePieces += step.kind == NormalizerStep::Kind::SentencePiece;
   }
-
-  const json &at(const char *key) const {
-    auto it = object.find(key);
-    if (it == object.end())
-      fail("\"" + path + key + "\" is missing.");
-    return *it;
+  for (const PreTokenizerStep &step : spec.steps) {
+    byteLevels += step.kind == PreTokenizerStep::Kind::ByteLevel;
+    checkText("a pattern of the pre-tokenizer", step.pattern, maxPatternBytes);
+    checkText("the replacement of a Metaspace", step.replacement, maxContentBytes);
+    if (step.kind == PreTokenizerStep::Kind::Metaspace && !isOneCharacter(step.replacement))
+      fail("the replacement of a Metaspace is \"" + step.replacement +
+           "\" and not one character.");
   }
-  std::string text(const char *key) const {
-    const json &value = at(key);
-    if (!value.is_string())
-      fail("\"" + path + key + "\" is not a string.");
-    return value.get<std::string>();
+  if (byteLevels > 1 || (byteLevels && spec.kind != TokenizerKind::Bpe))
+    fail("the pre-tokenizer has " + std::to_string(byteLevels) +
+         " byte-level steps; a BPE tokenizer has at most one, the other kinds none.");
+  // Their model takes user-defined pieces and its text from this step alone.
+  bool alone = spec.normalizers.size() == 1 && sentencePieces == 1 && spec.steps.empty();
+  if (sentencePieces ? !spec.sentencePiece() || !alone : spec.sentencePiece())
+    fail("a SentencePiece tokenizer has its own normalizer, no other and no pre-tokenizer; here "
+         "are " + std::to_string(spec.normalizers.size()) + " normalizers and " +
+         std::to_string(spec.steps.size()) + " steps of a pre-tokenizer.");
+  for (const DecoderStep &step : spec.decoder) {
+    checkText("a pattern of the decoder", step.pattern, maxPatternBytes);
+    checkText("the content of the decoder", step.content, maxContentBytes);
+    if (step.start < 0 || step.stop < 0)
+      fail("a Strip of the decoder has the negative count " +
+           std::to_string(std::min(step.start, step.stop)) + ".");
+    if (step.kind == DecoderStep::Kind::Strip && !isOneCharacter(step.content))
+      fail("a Strip of the decoder takes off \"" + step.content + "\" and not one character.");
+    if (step.kind == DecoderStep::Kind::SentencePiece && !spec.sentencePiece())
+      fail("its decoder is SentencePiece's, its model is not.");
   }
-  bool flag(const char *key) const {
-    const json &value = at(key);
-    if (!value.is_boolean())
-      fail("\"" + path + key + "\" is not true or false.");
-    return value.get<bool>();
-  }
-  const json &list(const char *key, size_t limit) const {
-    const json &value = at(key);
-    if (!value.is_array())
-      fail("\"" + path + key + "\" is not a list.");
-    checkSize(key, value.size(), limit);
-    return value;
-  }
-  static int32_t id(const json &value, const char *key) {
-    // Tested before it is converted: get() would wrap around.
-    if (!value.is_number_integer() || value.get<int64_t>() < 0 ||
-        value.get<int64_t>() > int64_t(maxTokens))
-      fail(std::string("\"") + key + "\" has an id that is not in 0.." +
-           std::to_string(maxTokens) + ".");
-    return value.get<int32_t>();
-  }
-  std::optional<int32_t> maybeId(const char *key) const {
-    const json &value = at(key);
-    return value.is_null() ? std::nullopt : std::optional<int32_t>(id(value, key));
-  }
-  std::vector<int32_t> ids(const char *key) const {
-    std::vector<int32_t> result;
-    for (const json &value : list(key, maxSpecialIds))
-      result.push_back(id(value, key));
-    return result;
-  }
-
-private:
-  const json &object;
-  std::string path;
-};
+  // Everything compiles.
+  Normalizer normalizer(spec);
+  PreTokenizer preTokenizer(spec.steps);
+  Decoder decoder(spec);
+}
 
 } // namespace
+
+bool TokenizerSpec::byteLevel() const {
+  for (const PreTokenizerStep &step : steps)
+    if (step.kind == PreTokenizerStep::Kind::ByteLevel)
+      return true;
+  return false;
+}
 
 void TokenizerSpec::validate() const {
   checkSize("tokens", tokens.size(), maxTokens);
@@ -146,6 +115,8 @@ void TokenizerSpec::validate() const {
   checkSize("added_tokens", addedTokens.size(), maxTokens);
   checkSize("steps", steps.size(), maxSteps);
   checkSize("normalizers", normalizers.size(), maxSteps);
+  checkSize("decoder", decoder.size(), maxSteps);
+  checkSize("charsmap", charsmap.size(), maxCharsmapBytes);
   checkText("chat_template", chatTemplate, maxTemplateBytes);
   checkText("source", source, maxTokenBytes);
   if (tokens.empty())
@@ -193,149 +164,12 @@ void TokenizerSpec::validate() const {
   checkIds("suffix", suffixIds);
   for (auto [field, id] : {std::pair("bos", &bosId), std::pair("eos", &eosId),
                            std::pair("unk", &unkId), std::pair("pad", &padId),
-                           std::pair("eot", &eotId), std::pair("bpe_unknown", &bpeUnknownId)})
+                           std::pair("eot", &eotId), std::pair("model_unknown", &modelUnknownId)})
     if (*id)
       checkId(field, **id);
 
-  size_t byteLevels = 0;
-  for (const PreTokenizerStep &step : steps) {
-    byteLevels += step.kind == PreTokenizerStep::Kind::ByteLevel;
-    checkText("a pattern of the pre-tokenizer", step.pattern, maxPatternBytes);
-  }
-  if (byteLevels != 1)
-    fail("the pre-tokenizer has " + std::to_string(byteLevels) +
-         " byte-level steps; a byte-level BPE model has exactly one.");
-  PreTokenizer compiles(steps);
-}
-
-std::string TokenizerSpec::toJson() const {
-  json file;
-  file["format"] = formatName;
-  file["version"] = formatVersion;
-  file["kind"] = nameOf(kindNames, kind);
-  file["source"] = source;
-  json &texts = file["tokens"] = json::array();
-  json &types = file["token_types"] = json::array();
-  for (const TokenEntry &token : tokens) {
-    texts.push_back(token.text);
-    types.push_back(static_cast<int>(token.type));
-  }
-  json &merged = file["merges"] = json::array();
-  for (const BpeMerge &merge : merges)
-    merged.push_back({merge.left, merge.right, merge.result});
-  json &added = file["added_tokens"] = json::array();
-  for (const AddedToken &token : addedTokens)
-    added.push_back({{"id", token.id},
-                     {"content", token.content},
-                     {"special", token.special},
-                     {"lstrip", token.lstrip},
-                     {"rstrip", token.rstrip},
-                     {"single_word", token.singleWord},
-                     {"normalized", token.normalized}});
-  json &normal = file["normalizers"] = json::array();
-  for (NormalizerKind normalizer : normalizers)
-    if (normalizer != NormalizerKind::None)
-      normal.push_back(nameOf(normalizerNames, normalizer));
-  json &list = file["pre_tokenizer"] = json::array();
-  for (const PreTokenizerStep &step : steps) {
-    json entry = {{"step", nameOf(stepNames, step.kind)}};
-    if (step.kind == PreTokenizerStep::Kind::Split) {
-      entry["pattern"] = step.pattern;
-      entry["behavior"] = nameOf(behaviorNames, step.behavior);
-      entry["invert"] = step.invert;
-    }
-    list.push_back(std::move(entry));
-  }
-  file["ignore_merges"] = ignoreMerges;
-  file["bpe_unknown"] = optionalId(bpeUnknownId);
-  file["fuse_unknown"] = fuseUnknown;
-  file["bos"] = optionalId(bosId);
-  file["eos"] = optionalId(eosId);
-  file["unk"] = optionalId(unkId);
-  file["pad"] = optionalId(padId);
-  file["eot"] = optionalId(eotId);
-  file["end_of_generation"] = endOfGenerationIds;
-  file["prefix"] = prefixIds;
-  file["suffix"] = suffixIds;
-  file["chat_template"] = chatTemplate;
-  return file.dump();
-}
-
-static TokenizerSpec readSpec(const json &file) {
-  Reader reader(file);
-  if (reader.text("format") != formatName)
-    fail("its format is \"" + reader.text("format") + "\" and not \"" + formatName + "\".");
-  if (const json &version = reader.at("version"); version != formatVersion)
-    fail("its version is " + version.dump() + "; this build reads version " +
-         std::to_string(formatVersion) + ". Compile the model again.");
-
-  TokenizerSpec spec;
-  spec.kind = valueOf(kindNames, "kind", reader.text("kind"));
-  spec.source = reader.text("source");
-  const json &texts = reader.list("tokens", maxTokens);
-  const json &types = reader.list("token_types", maxTokens);
-  if (texts.size() != types.size())
-    fail("\"tokens\" has " + std::to_string(texts.size()) + " entries and \"token_types\" " +
-         std::to_string(types.size()) + ".");
-  spec.tokens.resize(texts.size());
-  for (size_t i = 0; i < texts.size(); ++i) {
-    if (!texts[i].is_string())
-      fail("token " + std::to_string(i) + " is not a string.");
-    spec.tokens[i].text = texts[i].get<std::string>();
-    int32_t type = Reader::id(types[i], "token_types");
-    spec.tokens[i].type = type <= int(TokenType::Byte) ? TokenType(type) : TokenType(0);
-  }
-  const json &merges = reader.list("merges", maxMerges);
-  spec.merges.reserve(merges.size());
-  for (const json &merge : merges) {
-    if (!merge.is_array() || merge.size() != 3)
-      fail("an entry of \"merges\" is not a list of three ids.");
-    spec.merges.push_back({Reader::id(merge[0], "merges"), Reader::id(merge[1], "merges"),
-                           Reader::id(merge[2], "merges")});
-  }
-  for (const json &entry : reader.list("added_tokens", maxTokens)) {
-    Reader token(entry, "added_tokens.");
-    spec.addedTokens.push_back({Reader::id(token.at("id"), "id"), token.text("content"),
-                                token.flag("special"), token.flag("lstrip"), token.flag("rstrip"),
-                                token.flag("single_word"), token.flag("normalized")});
-  }
-  for (const json &name : reader.list("normalizers", maxSteps))
-    spec.normalizers.push_back(
-        valueOf(normalizerNames, "normalizer", name.is_string() ? name.get<std::string>() : ""));
-  for (const json &entry : reader.list("pre_tokenizer", maxSteps)) {
-    Reader step(entry, "pre_tokenizer.");
-    PreTokenizerStep &made = spec.steps.emplace_back();
-    made.kind = valueOf(stepNames, "step", step.text("step"));
-    if (made.kind == PreTokenizerStep::Kind::Split) {
-      made.pattern = step.text("pattern");
-      made.behavior = valueOf(behaviorNames, "behavior", step.text("behavior"));
-      made.invert = step.flag("invert");
-    }
-  }
-  spec.ignoreMerges = reader.flag("ignore_merges");
-  spec.bpeUnknownId = reader.maybeId("bpe_unknown");
-  spec.fuseUnknown = reader.flag("fuse_unknown");
-  spec.bosId = reader.maybeId("bos");
-  spec.eosId = reader.maybeId("eos");
-  spec.unkId = reader.maybeId("unk");
-  spec.padId = reader.maybeId("pad");
-  spec.eotId = reader.maybeId("eot");
-  spec.endOfGenerationIds = reader.ids("end_of_generation");
-  spec.prefixIds = reader.ids("prefix");
-  spec.suffixIds = reader.ids("suffix");
-  spec.chatTemplate = reader.text("chat_template");
-  spec.validate();
-  return spec;
-}
-
-TokenizerSpec TokenizerSpec::fromJson(std::string_view text, std::string_view name) {
-  try {
-    return readSpec(json::parse(text));
-  } catch (const json::exception &error) {
-    throw InputError(std::string(name) + ": not JSON: " + error.what());
-  } catch (const InputError &error) {
-    throw InputError(std::string(name) + ": " + error.what());
-  }
+  checkScores(*this);
+  checkSteps(*this);
 }
 
 } // namespace llmc::rt

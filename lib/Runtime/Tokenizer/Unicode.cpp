@@ -5,8 +5,12 @@
 
 #include <algorithm>
 #include <limits>
+#include <memory>
+#include <unicode/ubrk.h>
+#include <unicode/uchar.h>
 #include <unicode/unorm2.h>
 #include <unicode/ustring.h>
+#include <unicode/utext.h>
 #include <vector>
 
 namespace llmc::rt {
@@ -105,35 +109,115 @@ size_t appendReplacingInvalid(std::string &out, std::string_view text, bool keep
   return 0;
 }
 
-std::string toNfc(std::string_view text) {
-  // Nothing below U+0300, whose first byte is 0xCC, is changed by NFC.
-  if (std::all_of(text.begin(), text.end(), [](char c) { return static_cast<uint8_t>(c) < 0xCC; }))
-    return std::string(text);
-  // ICU counts in int32_t, and NFC may triple the number of UTF-16 units.
-  if (text.size() > std::numeric_limits<int32_t>::max() / 4)
-    throw InputError("A text of " + std::to_string(text.size()) +
-                     " bytes is too long for Unicode normalization; the limit is 512 MiB.");
+namespace {
 
+const UNormalizer2 *normalizerOf(NormalForm form, UErrorCode &status) {
+  switch (form) {
+  case NormalForm::Nfc:
+    return unorm2_getNFCInstance(&status);
+  case NormalForm::Nfd:
+    return unorm2_getNFDInstance(&status);
+  case NormalForm::Nfkc:
+    return unorm2_getNFKCInstance(&status);
+  case NormalForm::Nfkd:
+    return unorm2_getNFKDInstance(&status);
+  }
+  return nullptr;
+}
+
+void checkIcu(UErrorCode status, const char *what) {
+  // A result that fills its buffer exactly is reported as "not terminated", which is a warning
+  // and not a failure.
+  if (U_FAILURE(status))
+    throw InternalError(std::string(what) + " failed: " + u_errorName(status));
+}
+
+/// ICU counts in int32_t, and a normal form may have 18 times the text (U+FDFA).
+void checkLength(std::string_view text) {
+  if (text.size() > std::numeric_limits<int32_t>::max() / 64)
+    throw InputError("A text of " + std::to_string(text.size()) +
+                     " bytes is too long for Unicode normalization; the limit is 32 MiB. Cut it.");
+}
+
+} // namespace
+
+std::string normalizeUnicode(std::string_view text, NormalForm form) {
+  // No form changes ASCII, and NFC nothing below U+0300, whose first byte is 0xCC.
+  uint8_t changed = form == NormalForm::Nfc ? 0xCC : 0x80;
+  if (std::all_of(text.begin(), text.end(),
+                  [&](char c) { return static_cast<uint8_t>(c) < changed; }))
+    return std::string(text);
+  checkLength(text);
   UErrorCode status = U_ZERO_ERROR;
-  const UNormalizer2 *nfc = unorm2_getNFCInstance(&status);
+  const UNormalizer2 *normalizer = normalizerOf(form, status);
   std::vector<UChar> wide(text.size());
   int32_t wideLength = 0;
   u_strFromUTF8(wide.data(), static_cast<int32_t>(wide.size()), &wideLength, text.data(),
                 static_cast<int32_t>(text.size()), &status);
+  checkIcu(status, "Unicode normalization");
   std::vector<UChar> normal(static_cast<size_t>(wideLength) * 3 + 1);
-  int32_t normalLength =
-      unorm2_normalize(nfc, wide.data(), wideLength, normal.data(),
-                       static_cast<int32_t>(normal.size()), &status);
+  auto normalize = [&] {
+    return unorm2_normalize(normalizer, wide.data(), wideLength, normal.data(),
+                            static_cast<int32_t>(normal.size()), &status);
+  };
+  int32_t normalLength = normalize();
+  if (status == U_BUFFER_OVERFLOW_ERROR) { // it says what it needs
+    status = U_ZERO_ERROR;
+    normal.resize(static_cast<size_t>(normalLength) + 1);
+    normalLength = normalize();
+  }
+  checkIcu(status, "Unicode normalization");
   std::string out(static_cast<size_t>(std::max(normalLength, 0)) * 3, '\0');
   int32_t outLength = 0;
   u_strToUTF8(out.data(), static_cast<int32_t>(out.size()), &outLength, normal.data(),
               normalLength, &status);
-  // A result that fills its buffer exactly is reported as "not terminated",
-  // which is a warning and not a failure.
-  if (U_FAILURE(status))
-    throw InternalError(std::string("Unicode normalization failed: ") + u_errorName(status));
+  checkIcu(status, "Unicode normalization");
   out.resize(static_cast<size_t>(outLength));
   return out;
+}
+
+void appendLowercase(std::string &out, char32_t c) {
+  // The one character whose lower case is two whatever stands around it.
+  if (c == 0x130)
+    out += "i\u0307";
+  else
+    appendUtf8(out, static_cast<char32_t>(u_tolower(static_cast<UChar32>(c))));
+}
+
+bool isWhiteSpace(char32_t c) { return u_isUWhiteSpace(static_cast<UChar32>(c)); }
+
+bool isMark(char32_t c) { return U_GET_GC_MASK(static_cast<UChar32>(c)) & U_GC_M_MASK; }
+
+bool isWordCharacter(char32_t c) {
+  auto point = static_cast<UChar32>(c);
+  return u_hasBinaryProperty(point, UCHAR_ALPHABETIC) ||
+         (U_GET_GC_MASK(point) & (U_GC_M_MASK | U_GC_ND_MASK | U_GC_PC_MASK)) ||
+         u_hasBinaryProperty(point, UCHAR_JOIN_CONTROL);
+}
+
+std::string_view lastCharacter(std::string_view text) {
+  size_t begin = text.size();
+  while (begin > 0 && text.size() - begin < 3 &&
+         (static_cast<uint8_t>(text[begin - 1]) & 0xC0) == 0x80)
+    --begin;
+  return text.substr(begin ? begin - 1 : 0);
+}
+
+void forGraphemes(std::string_view text, const std::function<void(std::string_view)> &fn) {
+  checkLength(text);
+  UErrorCode status = U_ZERO_ERROR;
+  std::unique_ptr<UText, decltype(&utext_close)> wide(
+      utext_openUTF8(nullptr, text.data(), static_cast<int64_t>(text.size()), &status),
+      utext_close);
+  // The root locale: the rules of the standard without tailoring.
+  std::unique_ptr<UBreakIterator, decltype(&ubrk_close)> breaks(
+      ubrk_open(UBRK_CHARACTER, "", nullptr, 0, &status), ubrk_close);
+  checkIcu(status, "Finding graphemes");
+  ubrk_setUText(breaks.get(), wide.get(), &status);
+  checkIcu(status, "Finding graphemes");
+  int32_t begin = ubrk_first(breaks.get());
+  for (int32_t end; (end = ubrk_next(breaks.get())) != UBRK_DONE; begin = end)
+    fn(text.substr(static_cast<size_t>(begin), static_cast<size_t>(end - begin)));
 }
 
 } // namespace llmc::rt

@@ -3,6 +3,7 @@
 #define LLMC_LIB_RUNTIME_TOKENIZER_UNICODE_H
 
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <string_view>
 
@@ -32,8 +33,26 @@ size_t validUtf8Prefix(std::string_view text);
 /// out, and its length returned.
 size_t appendReplacingInvalid(std::string &out, std::string_view text, bool keepTail);
 
-/// Normalization form C of well-formed text.
-std::string toNfc(std::string_view text);
+enum class NormalForm { Nfc, Nfd, Nfkc, Nfkd };
+
+/// A normal form of well-formed text.
+std::string normalizeUnicode(std::string_view text, NormalForm form);
+
+/// The lower case of one character, which may be two ("İ").
+void appendLowercase(std::string &out, char32_t codePoint);
+
+/// The property White_Space.
+bool isWhiteSpace(char32_t codePoint);
+/// The general category is one of Mn, Mc, Me.
+bool isMark(char32_t codePoint);
+/// A word character of Unicode's UTS 18.
+bool isWordCharacter(char32_t codePoint);
+
+/// The last character of well-formed text that is not empty.
+std::string_view lastCharacter(std::string_view text);
+
+/// Calls \p fn for every extended grapheme cluster of well-formed text.
+void forGraphemes(std::string_view text, const std::function<void(std::string_view)> &fn);
 
 } // namespace llmc::rt
 

@@ -241,11 +241,11 @@ void writeTinyTokenizer(const std::filesystem::path &folder, const std::string &
   spec.endOfGenerationIds = {1};
   spec.steps.emplace_back().kind = PreTokenizerStep::Kind::ByteLevel;
   spec.chatTemplate = chatTemplate;
-  writeFile(folder / "tokenizer.json", spec.toJson());
+  writeFile(folder / "tokenizer.bin", spec.toBytes());
   writeTiny(folder, 1, [&](nlohmann::json &manifest) {
-    std::filesystem::path path = folder / "tokenizer.json";
-    manifest["tokenizer"] = {{"file", "tokenizer.json"}};
-    manifest["files"].push_back({{"path", "tokenizer.json"},
+    std::filesystem::path path = folder / "tokenizer.bin";
+    manifest["tokenizer"] = {{"file", "tokenizer.bin"}};
+    manifest["files"].push_back({{"path", "tokenizer.bin"},
                                  {"bytes", std::filesystem::file_size(path)},
                                  {"sha256", sha256OfFile(path)}});
   });

@@ -16,7 +16,7 @@ namespace {
 std::vector<std::string> cut(const std::vector<PreTokenizerStep> &steps, std::string_view text) {
   PreTokenizer preTokenizer(steps);
   std::vector<std::string> pieces;
-  PreTokenizer::Session(preTokenizer).run(text, [&](std::string_view piece) {
+  PreTokenizer::Session(preTokenizer).run(text, /*first=*/true, [&](std::string_view piece) {
     pieces.emplace_back(piece);
   });
   return pieces;
@@ -119,7 +119,10 @@ TEST(PreTokenizer, ReadsOnigurumaClasses) {
               ElementsAre("x", "a.", "y"));
   EXPECT_THAT(split("[a-f&&[^cd]]+", SplitBehavior::Isolated, false, "abcdef"),
               ElementsAre("ab", "cd", "ef"));
-  for (const char *bad : {"[a[^b]]", "[a&&b]", "[^a&&[b]]", "(", "[a", "\\C", "a{2,1}"})
+  EXPECT_THAT(split("[a[^a-y]]+", SplitBehavior::Removed, true, "abzc1"), ElementsAre("a", "z", "1"));
+  EXPECT_THAT(split("[^a-f&&[b-z]&&[^c]]+", SplitBehavior::Removed, true, "abcdg1"),
+              ElementsAre("a", "c", "g1"));
+  for (const char *bad : {"(", "[a", "\\C", "a{2,1}", "(?x)a b", "[[:nope:]]", "\\Qa", "\\u12"})
     EXPECT_THROW(split(bad, SplitBehavior::Isolated, false, "x"), llmc::InputError) << bad;
 }
 

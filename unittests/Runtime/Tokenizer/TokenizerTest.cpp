@@ -168,7 +168,7 @@ TEST(Tokenizer, BytesWithoutAPieceBecomeUnknownOrNothing) {
   TokenizerSpec spec = specFromGguf(fieldsWith({}));
   spec.tokens['z'] = {"", TokenType::Unused};
   EXPECT_THAT(pieces(Tokenizer(spec), "azzb"), ElementsAre("a", "b"));
-  spec.bpeUnknownId = spec.padId;
+  spec.modelUnknownId = spec.padId;
   EXPECT_THAT(pieces(Tokenizer(spec), "azzb"), ElementsAre("a", "<pad>", "<pad>", "b"));
   spec.fuseUnknown = true;
   EXPECT_THAT(pieces(Tokenizer(spec), "azzb"), ElementsAre("a", "<pad>", "b"));
