@@ -5,7 +5,12 @@
 // settings of Hugging Face transformers: trim_blocks and lstrip_blocks on, a
 // sandbox without changes to values, `break` and `continue`, `{% generation %}`
 // as a block without effect, and the functions raise_exception and
-// strftime_now. A template is not trusted: depth, steps and memory are bounded.
+// strftime_now. What prints prints as in Jinja2; what Jinja2 refuses is refused.
+// Not there: other files (include, import, extends, block), autoescape, the tags
+// of extensions, integers beyond 64 bits, the function cycler, and the filters
+// filesizeformat, pprint, random, striptags, urlencode, urlize, wordwrap and
+// xmlattr; the message names what is missing and its line. A template is not
+// trusted: depth, steps and memory are bounded.
 //
 //===----------------------------------------------------------------------===//
 #ifndef LLMC_RUNTIME_CHATTEMPLATE_H

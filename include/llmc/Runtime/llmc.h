@@ -69,6 +69,16 @@ llmc_status llmc_artifact_apply_chat_template(const llmc_artifact *artifact,
                                               size_t messages, int32_t add_generation_prompt,
                                               int32_t *ids, size_t *count);
 
+/* The text of a chat template (Jinja with the settings of Hugging Face
+   transformers) for a JSON object of variables, UTF-8: messages, tools,
+   add_generation_prompt, bos_token and whatever else the template asks for.
+   `now` is what strftime_now tells, in seconds since the epoch; NULL: the clock.
+   `text` and `bytes` as in llmc_artifact_decode. LLMC_ERROR_INPUT names line and
+   expression, or is the template's own refusal. */
+llmc_status llmc_chat_template_render(const char *source, size_t source_bytes,
+                                      const char *variables, size_t variables_bytes,
+                                      const int64_t *now, char *text, size_t *bytes);
+
 /* ---- sessions */
 
 /* Zero means: by the artifact. The memory of the state is

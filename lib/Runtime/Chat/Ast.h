@@ -20,7 +20,9 @@ struct Expr {
   enum class Kind {
     Literal,   ///< value
     Name,      ///< name
-    List,      ///< operands (tuples, too)
+    List,      ///< operands
+    Tuple,     ///< operands
+    Spread,    ///< name "*" or "**": an argument that is several
     Dict,      ///< operands: key, value, key, value, ...
     Unary,     ///< name: "-", "+", "not"
     Binary,    ///< name: an arithmetic operator or "~", "and", "or"
@@ -48,10 +50,12 @@ struct Expr {
 struct Statement;
 using Block = std::vector<Statement>;
 
-/// What a value is stored to: one name, several, or a member of a namespace.
+/// What a value is stored to: a name, a member of a namespace, or parts that
+/// its items go to.
 struct Target {
-  std::vector<std::string> names;
-  std::string attribute; ///< of names[0], for `set ns.x`
+  std::string name;
+  std::string attribute; ///< of name, for `set ns.x`
+  std::vector<Target> parts;
 };
 
 struct Parameter {
@@ -82,6 +86,9 @@ struct Statement {
   std::vector<std::pair<ExprPtr, Block>> branches;
   std::vector<Parameter> parameters;
   Block body, otherwise;
+  bool recursive = false; ///< For: `loop(items)` runs the body over other items
+  /// Macro, Call: the body reads what was passed beyond its parameters.
+  bool usesVarargs = false, usesKwargs = false, usesCaller = false;
   uint32_t line = 1;
 };
 

@@ -35,6 +35,7 @@ Value Interpreter::dispatch(const Expr &expr) {
   case Expr::Kind::Name:
     return expr.name.empty() ? pipe : lookUp(expr.name);
   case Expr::Kind::List:
+  case Expr::Kind::Tuple:
   case Expr::Kind::Dict:
     return collection(expr);
   case Expr::Kind::Unary: {
@@ -71,6 +72,8 @@ Value Interpreter::dispatch(const Expr &expr) {
     Value operand = evaluate(*expr.operands[0]);
     return filter(expr.name, operand, arguments(expr));
   }
+  case Expr::Kind::Spread:
+    break; // only within arguments()
   case Expr::Kind::Test: {
     Value operand = evaluate(*expr.operands[0]);
     return test(expr.name, operand, arguments(expr));
@@ -81,18 +84,20 @@ Value Interpreter::dispatch(const Expr &expr) {
 
 Value Interpreter::collection(const Expr &expr) {
   charge(expr.operands.size() * sizeof(Value));
-  if (expr.kind == Expr::Kind::List) {
+  if (expr.kind != Expr::Kind::Dict) {
     List list;
     for (const ExprPtr &operand : expr.operands)
       list.push_back(evaluate(*operand));
-    return list;
+    return Value::ofKind(expr.kind == Expr::Kind::List ? ListKind::List : ListKind::Tuple,
+                         std::move(list));
   }
   Dict dict;
   for (size_t i = 0; i < expr.operands.size(); i += 2) {
     Value key = evaluate(*expr.operands[i]);
-    if (key.isList() || key.isDict())
+    if (!key.isHashable())
       throw TemplateError(std::string(key.typeName()) + " cannot be a key");
     Value value = evaluate(*expr.operands[i + 1]);
+    scan(dict.size() * sizeof(Value));
     auto known = std::find_if(dict.begin(), dict.end(),
                               [&](const auto &entry) { return entry.first == key; });
     if (known != dict.end())
@@ -116,6 +121,8 @@ Value Interpreter::compare(const Expr &expr) {
   Value left = evaluate(*expr.operands[0]);
   for (size_t i = 0; i < expr.names.size(); ++i) {
     Value right = evaluate(*expr.operands[i + 1]);
+    bool searches = expr.names[i].ends_with("in");
+    scan(searches ? right.weight() : std::min(left.weight(), right.weight()));
     if (!applyComparison(expr.names[i], left, right))
       return false;
     left = std::move(right);
@@ -125,10 +132,30 @@ Value Interpreter::compare(const Expr &expr) {
 
 Arguments Interpreter::arguments(const Expr &expr) {
   Arguments result;
-  for (const ExprPtr &argument : expr.arguments)
-    result.positional.push_back(evaluate(*argument));
-  for (const auto &[name, argument] : expr.namedArguments)
-    result.named.emplace_back(name, evaluate(*argument));
+  for (const ExprPtr &argument : expr.arguments) {
+    if (argument->kind != Expr::Kind::Spread) {
+      result.positional.push_back(evaluate(*argument));
+      continue;
+    }
+    auto items = iterate(evaluate(*argument->operands[0]));
+    charge(items->size() * sizeof(Value));
+    result.positional.insert(result.positional.end(), items->begin(), items->end());
+  }
+  auto add = [&](const std::string &name, Value value) {
+    for (const auto &[known, other] : result.named)
+      if (known == name)
+        throw TemplateError("the argument \"" + name + "\" is given twice");
+    result.named.emplace_back(name, std::move(value));
+  };
+  for (const auto &[name, argument] : expr.namedArguments) {
+    if (argument->kind != Expr::Kind::Spread) {
+      add(name, evaluate(*argument));
+      continue;
+    }
+    Value values = evaluate(*argument->operands[0]);
+    for (const auto &[key, value] : values.dict())
+      add(key.text(), value);
+  }
   return result;
 }
 
@@ -137,6 +164,7 @@ Value Interpreter::call(const Expr &expr) {
   if (callee.kind == Expr::Kind::Attribute) {
     Value object = evaluate(*callee.operands[0]);
     if (hasMethod(object, callee.name)) {
+      scan(object.weight());
       Value result = callMethod(*this, object, callee.name, arguments(expr));
       charge(result.weight());
       return result;
@@ -149,6 +177,14 @@ Value Interpreter::call(const Expr &expr) {
   Value function = evaluate(callee);
   if (const Callable *callable = function.callable())
     return callable->call(arguments(expr));
+  if (LoopState *loop = function.loop()) {
+    if (!loop->recurse)
+      throw TemplateError("the loop is not marked as recursive");
+    Arguments values = arguments(expr);
+    // A copy: the call may end the loop that holds the function.
+    auto recurse = loop->recurse;
+    return recurse(values.require(0, "iterable"));
+  }
   if (function.isUndefined())
     throw TemplateError("the function \"" + function.undefinedName() + "\" is undefined");
   throw TemplateError(std::string(function.typeName()) + " cannot be called");
@@ -160,6 +196,8 @@ Value Interpreter::slice(const Expr &expr) {
   for (size_t i = 0; i < 3; ++i)
     if (expr.operands[i + 1])
       parts[i] = evaluate(*expr.operands[i + 1]);
+  if (object.isString())
+    charge(object.text().size());
   Value result = sliceOf(object, parts[0], parts[1], parts[2]);
   charge(result.weight());
   return result;
@@ -177,9 +215,12 @@ Value Interpreter::item(const Value &object, const Value &key) {
   if (object.isUndefined())
     throw TemplateError("\"" + object.undefinedName() + "\" is undefined");
   if (object.isDict()) {
+    scan(object.dict().size() * sizeof(Value));
     if (const Value *found = object.find(key))
       return *found;
-  } else if ((object.isList() || object.isString()) && key.isInteger()) {
+  } else if ((object.isIndexed() || object.isString()) && key.isInteger()) {
+    if (object.isString())
+      scan(2 * object.text().size());
     int64_t size = object.length(), index = key.integer();
     if (index < 0)
       index += size;
@@ -231,6 +272,14 @@ Value Interpreter::attribute(const Value &object, const std::string &name) {
         return value;
     return Undefined{name};
   }
+  if (object.isList(ListKind::Group) && (name == "grouper" || name == "list"))
+    return object.list()[name == "list"];
+  if (const Callable *callable = object.callable(); callable && callable->isMacro) {
+    if (name == "name")
+      return callable->name;
+    if (name == "arguments")
+      return Value::ofKind(ListKind::Tuple, {callable->parameters.begin(), callable->parameters.end()});
+  }
   // As Python attributes come before members, so do methods.
   if (hasMethod(object, name)) {
     return std::make_shared<Callable>(
@@ -238,9 +287,11 @@ Value Interpreter::attribute(const Value &object, const std::string &name) {
                    return callMethod(*this, object, name, arguments);
                  }});
   }
-  if (object.isDict())
+  if (object.isDict()) {
+    scan(object.dict().size() * sizeof(Value));
     if (const Value *found = object.find(Value(name)))
       return *found;
+  }
   return Undefined{name};
 }
 
@@ -249,7 +300,13 @@ Value Interpreter::filter(const std::string &name, const Value &value,
   FilterFunction function = findFilter(name);
   if (!function)
     throw TemplateError("there is no filter \"" + name + "\"");
+  if (value.isString())
+    scan(value.text().size());
   Value result = function(*this, value, arguments);
+  // What Markup of Python keeps when it is changed.
+  if (value.isMarkup() && result.isString() && !result.isMarkup() &&
+      (name == "upper" || name == "lower" || name == "capitalize" || name == "trim"))
+    result = Value::markup(result.text());
   charge(result.weight());
   return result;
 }

@@ -2,6 +2,7 @@
 #include "Parser.h"
 
 #include <algorithm>
+#include <cctype>
 #include <charconv>
 
 namespace llmc::rt::chat {
@@ -94,7 +95,7 @@ ExprPtr ExpressionParser::parseWithoutCondition() { return parseTuple(false); }
 
 ExprPtr ExpressionParser::parseTuple(bool withCondition) {
   size_t begin = current().begin;
-  ExprPtr tuple = make(Expr::Kind::List, begin);
+  ExprPtr tuple = make(Expr::Kind::Tuple, begin);
   bool isTuple = false;
   while (true) {
     tuple->operands.push_back(withCondition ? parseExpression() : parseOr());
@@ -112,17 +113,34 @@ ExprPtr ExpressionParser::parseTuple(bool withCondition) {
 }
 
 Target ExpressionParser::parseTarget() {
+  Target first = parseTargetPart();
+  if (!first.attribute.empty() || !isOperator(","))
+    return first;
   Target target;
-  bool bracket = acceptOperator("(");
-  target.names.push_back(expectAnyName());
-  if (!bracket && acceptOperator(".")) {
-    target.attribute = expectAnyName();
-    return target;
-  }
-  while (acceptOperator(",") && current().kind == Token::Kind::Name)
-    target.names.push_back(expectAnyName());
-  if (bracket)
+  target.parts.push_back(std::move(first));
+  while (acceptOperator(",") && (isOperator("(") || current().kind == Token::Kind::Name))
+    target.parts.push_back(parseTargetPart());
+  return target;
+}
+
+Target ExpressionParser::parseTargetPart() {
+  if (acceptOperator("(")) {
+    NestingGuard guard(nesting);
+    if (nesting > maxNesting)
+      fail("names are nested too deeply");
+    Target inner = parseTarget();
     expectOperator(")");
+    return inner;
+  }
+  Target target;
+  target.name = expectAnyName();
+  for (std::string_view word : {"true", "false", "none", "True", "False", "None"})
+    if (target.name == word) {
+      --at;
+      fail("a name that can be set is expected");
+    }
+  if (acceptOperator("."))
+    target.attribute = expectAnyName();
   return target;
 }
 
@@ -283,9 +301,16 @@ ExprPtr ExpressionParser::parseTest(ExprPtr operand) {
 void ExpressionParser::parseArguments(Expr &call) {
   expectOperator("(");
   while (!acceptOperator(")")) {
-    if (isOperator("*") || isOperator("**"))
-      fail("unpacked arguments are not supported");
-    if (current().kind == Token::Kind::Name && tokens[at + 1].kind == Token::Kind::Operator &&
+    if (isOperator("*") || isOperator("**")) {
+      ExprPtr spread = make(Expr::Kind::Spread, current().begin);
+      spread->name = tokens[at++].text;
+      spread->operands.push_back(parseExpression());
+      spread = finish(std::move(spread));
+      if (spread->name == "*")
+        call.arguments.push_back(std::move(spread));
+      else
+        call.namedArguments.emplace_back("", std::move(spread));
+    } else if (current().kind == Token::Kind::Name && tokens[at + 1].kind == Token::Kind::Operator &&
         tokens[at + 1].text == "=") {
       std::string name = expectAnyName();
       ++at;
@@ -368,6 +393,9 @@ ExprPtr ExpressionParser::parsePrimary() {
     } else if (token.text != "none" && token.text != "None") {
       expr->kind = Expr::Kind::Name;
       expr->name = token.text;
+      sawVarargs |= expr->name == "varargs";
+      sawKwargs |= expr->name == "kwargs";
+      sawCaller |= expr->name == "caller";
     }
     return finish(std::move(expr));
   case Token::Kind::String: {
@@ -384,7 +412,7 @@ ExprPtr ExpressionParser::parsePrimary() {
   case Token::Kind::Operator:
     if (acceptOperator("(")) {
       if (acceptOperator(")")) {
-        expr->kind = Expr::Kind::List;
+        expr->kind = Expr::Kind::Tuple;
         return finish(std::move(expr));
       }
       ExprPtr inner = parseTuple(true);
@@ -408,7 +436,12 @@ ExprPtr ExpressionParser::parseNumber() {
   std::errc status;
   if (token.kind == Token::Kind::Integer) {
     int64_t number = 0;
-    status = std::from_chars(begin, end, number).ec;
+    int base = 10;
+    if (token.text.size() > 2 && token.text[0] == '0' && std::isalpha(token.text[1])) {
+      base = token.text[1] == 'x' ? 16 : token.text[1] == 'o' ? 8 : 2;
+      begin += 2;
+    }
+    status = std::from_chars(begin, end, number, base).ec;
     expr->value = Value(number);
   } else {
     double number = 0;

@@ -64,14 +64,16 @@ void Interpreter::addFunctions() {
       step = arguments.positional[2].integer();
     if (step == 0)
       throw TemplateError("the step of a range is zero");
-    List list;
-    for (int64_t i = start; step > 0 ? i < stop : i > stop;) {
-      charge(sizeof(Value));
-      list.emplace_back(i);
-      if (__builtin_add_overflow(i, step, &i))
-        break;
-    }
-    return list;
+    // The bound of Jinja's sandbox.
+    constexpr uint64_t longest = 100'000;
+    uint64_t width = step > 0 ? (stop > start ? uint64_t(stop) - uint64_t(start) : 0)
+                              : (start > stop ? uint64_t(start) - uint64_t(stop) : 0);
+    uint64_t stride = step > 0 ? uint64_t(step) : uint64_t(0) - uint64_t(step);
+    uint64_t count = width / stride + (width % stride != 0);
+    if (count > longest)
+      throw TemplateError("a range has more than " + std::to_string(longest) + " items");
+    charge(count * sizeof(Value));
+    return Value::range(start, stop, step);
   });
   addFunction("namespace", [this](const Arguments &arguments) -> Value {
     auto space = std::make_shared<Namespace>();
@@ -85,15 +87,35 @@ void Interpreter::addFunctions() {
     namespaces.push_back(space);
     return space;
   });
-  addFunction("dict", [](const Arguments &arguments) -> Value {
+  addFunction("dict", [this](const Arguments &arguments) -> Value {
     Dict dict;
-    if (!arguments.positional.empty())
+    if (!arguments.positional.empty() && arguments.positional[0].isDict()) {
       dict = arguments.positional[0].dict();
+    } else if (!arguments.positional.empty()) {
+      auto pairs = iterate(arguments.positional[0]);
+      for (const Value &pair : *pairs) {
+        auto parts = iterate(pair);
+        scan(dict.size() * sizeof(Value)); // the search is linear
+        if (parts->size() != 2 || !parts->front().isHashable())
+          throw TemplateError("dict needs pairs of a key and a value");
+        std::erase_if(dict, [&](const auto &entry) { return entry.first == parts->front(); });
+        dict.emplace_back(parts->front(), parts->back());
+      }
+    }
     for (const auto &[name, value] : arguments.named) {
       std::erase_if(dict, [&](const auto &entry) { return entry.first == Value(name); });
       dict.emplace_back(name, value);
     }
     return dict;
+  });
+  addFunction("joiner", [this](const Arguments &arguments) -> Value {
+    const Value *separator = arguments.find(0, "sep");
+    charge(64);
+    auto used = std::make_shared<bool>(false);
+    auto next = [text = separator ? *separator : Value(", "), used](const Arguments &) -> Value {
+      return std::exchange(*used, true) ? text : Value("");
+    };
+    return std::make_shared<Callable>(Callable{"joiner", next});
   });
   addFunction("raise_exception", [](const Arguments &arguments) -> Value {
     throw InputError("The chat template refuses the conversation: " +
@@ -120,6 +142,19 @@ void Interpreter::charge(uint64_t bytes) {
   if (work > limits.maxWorkBytes)
     throw TemplateError("the template makes more than " +
                         std::to_string(limits.maxWorkBytes >> 20) + " MiB of values");
+}
+
+std::shared_ptr<const List> Interpreter::iterate(const Value &value) {
+  if (value.isString())
+    charge(value.text().size() * sizeof(Value));
+  else if (value.isDict())
+    charge(value.dict().size() * sizeof(Value));
+  return value.iterate();
+}
+
+Items Interpreter::items(const Value &value) {
+  charge(value.isString() ? value.text().size() * sizeof(Value) : 0);
+  return Items(value);
 }
 
 void Interpreter::define(const std::string &name, Value value) {
@@ -253,10 +288,9 @@ void Interpreter::runWith(const Statement &statement, std::string &out) {
 
 void Interpreter::assign(const Target &target, Value value, uint32_t line) {
   if (!target.attribute.empty()) {
-    Namespace *space = lookUp(target.names.front()).space();
+    Namespace *space = lookUp(target.name).space();
     if (!space)
-      failAt(line, "\"" + target.names.front() +
-                       "\" is no namespace, so its members cannot be set");
+      failAt(line, "\"" + target.name + "\" is no namespace, so its members cannot be set");
     for (auto &[name, old] : space->members) {
       if (name == target.attribute) {
         old = std::move(value);
@@ -267,18 +301,26 @@ void Interpreter::assign(const Target &target, Value value, uint32_t line) {
     space->members.emplace_back(target.attribute, std::move(value));
     return;
   }
-  if (target.names.size() == 1)
-    return define(target.names.front(), std::move(value));
-  auto items = value.iterate();
-  if (items->size() != target.names.size())
+  if (target.parts.empty())
+    return define(target.name, std::move(value));
+  auto items = iterate(value);
+  if (items->size() != target.parts.size())
     throw TemplateError(std::to_string(items->size()) + " values cannot be unpacked into " +
-                        std::to_string(target.names.size()) + " names");
+                        std::to_string(target.parts.size()) + " names");
   for (size_t i = 0; i < items->size(); ++i)
-    define(target.names[i], (*items)[i]);
+    assign(target.parts[i], (*items)[i], line);
 }
 
 Interpreter::Flow Interpreter::runFor(const Statement &statement, std::string &out) {
-  auto items = evaluate(*statement.expr).iterate();
+  return runLoop(statement, evaluate(*statement.expr), 1, out);
+}
+
+Interpreter::Flow Interpreter::runLoop(const Statement &statement, const Value &over, size_t level,
+                                       std::string &out) {
+  NestingGuard guard(depth);
+  if (depth > maxEvaluationDepth)
+    throw TemplateError("loops are nested too deeply");
+  auto items = iterate(over);
   Restore<std::shared_ptr<Scope>> restore(scope);
   std::shared_ptr<Scope> outer = scope;
   auto enter = [&](const Value &item) {
@@ -303,8 +345,20 @@ Interpreter::Flow Interpreter::runFor(const Statement &statement, std::string &o
 
   auto loop = std::make_shared<LoopState>();
   loop->items = items;
-  Restore<size_t> restoreDepth(loopDepth);
-  loop->depth = ++loopDepth;
+  loop->depth = level;
+  if (statement.recursive)
+    loop->recurse = [this, &statement, level, weak = std::weak_ptr<Scope>(outer)](const Value &inner) {
+      std::shared_ptr<Scope> around = weak.lock();
+      if (!around)
+        throw TemplateError("the loop has ended");
+      Restore<std::shared_ptr<Scope>> restoreScope(scope);
+      scope = around;
+      std::string text;
+      runLoop(statement, inner, level + 1, text);
+      charge(text.size());
+      return Value(std::move(text));
+    };
+  bool completed = false; // an item whose body came to its end
   for (size_t i = 0; i < items->size(); ++i) {
     if (++steps > limits.maxSteps)
       throw TemplateError("the template takes more than " + std::to_string(limits.maxSteps) +
@@ -312,9 +366,15 @@ Interpreter::Flow Interpreter::runFor(const Statement &statement, std::string &o
     loop->index = i;
     enter((*items)[i]);
     define("loop", Value(loop));
-    if (runBlock(statement.body, out) == Flow::Break)
+    Flow flow = runBlock(statement.body, out);
+    if (flow == Flow::Break)
       break;
+    completed |= flow == Flow::Next;
   }
+  // As in Jinja, `else` also follows a loop whose bodies were all left early.
+  scope = outer;
+  if (!completed && !statement.otherwise.empty())
+    return runBlock(statement.otherwise, out);
   return Flow::Next;
 }
 
@@ -322,11 +382,14 @@ Value Interpreter::makeMacro(const Statement &statement, std::string name) {
   // Weak: the scope holds the macro. One that outlives it sees the template's
   // outermost names.
   std::weak_ptr<Scope> closure = scope;
-  return std::make_shared<Callable>(
-      Callable{name, [this, &statement, closure, name](const Arguments &arguments) {
-                 std::shared_ptr<Scope> outer = closure.lock();
-                 return callMacro(statement, outer ? outer : keptScopes.front(), name, arguments);
-               }});
+  auto call = [this, &statement, closure, name](const Arguments &arguments) {
+    std::shared_ptr<Scope> outer = closure.lock();
+    return callMacro(statement, outer ? outer : keptScopes.front(), name, arguments);
+  };
+  Callable macro{name, std::move(call), true, {}};
+  for (const Parameter &parameter : statement.parameters)
+    macro.parameters.push_back(parameter.name);
+  return std::make_shared<Callable>(std::move(macro));
 }
 
 Value Interpreter::callMacro(const Statement &statement, const std::shared_ptr<Scope> &closure,
@@ -335,13 +398,31 @@ Value Interpreter::callMacro(const Statement &statement, const std::shared_ptr<S
   Restore<std::shared_ptr<Scope>> restore(scope);
   scope = std::make_shared<Scope>();
   scope->parent = closure;
-  arguments.atMost(statement.parameters.size(), "the macro " + name);
+  size_t count = statement.parameters.size();
+  if (!statement.usesVarargs)
+    arguments.atMost(count, "the macro " + name);
+  Dict kwargs;
   for (const auto &[key, value] : arguments.named) {
-    bool known = false;
-    for (const Parameter &parameter : statement.parameters)
-      known |= parameter.name == key;
-    if (!known)
+    size_t place = 0;
+    while (place < count && statement.parameters[place].name != key)
+      ++place;
+    if (place < count && place < arguments.positional.size())
+      throw TemplateError("the macro " + name + " gets its parameter \"" + key + "\" twice");
+    if (place == count && !statement.usesKwargs)
       throw TemplateError("the macro " + name + " has no parameter \"" + key + "\"");
+    if (place == count)
+      kwargs.emplace_back(key, value);
+  }
+  if (!callerOfThis.isUndefined() && !statement.usesCaller)
+    throw TemplateError("the macro " + name + " does not use its caller");
+  if (statement.usesKwargs)
+    define("kwargs", std::move(kwargs));
+  if (statement.usesVarargs) {
+    List rest;
+    if (arguments.positional.size() > count)
+      rest.assign(arguments.positional.begin() + static_cast<ptrdiff_t>(count),
+                  arguments.positional.end());
+    define("varargs", Value::ofKind(ListKind::Tuple, std::move(rest)));
   }
   define("caller", callerOfThis);
   for (size_t i = 0; i < statement.parameters.size(); ++i) {

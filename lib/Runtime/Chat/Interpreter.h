@@ -26,6 +26,11 @@ public:
   bool test(const std::string &name, const Value &value, const Arguments &arguments);
   /// Counts bytes that are about to be made against the limit.
   void charge(uint64_t bytes);
+  /// The same for bytes that are only looked at, which is less work.
+  void scan(uint64_t bytes) { charge(bytes / 2); }
+  /// What a value is iterated over as, charged before it is made.
+  std::shared_ptr<const List> iterate(const Value &value);
+  Items items(const Value &value);
 
 private:
   struct Scope {
@@ -37,6 +42,7 @@ private:
   Flow runBlock(const Block &block, std::string &out);
   Flow runStatement(const Statement &statement, std::string &out);
   Flow runFor(const Statement &statement, std::string &out);
+  Flow runLoop(const Statement &statement, const Value &over, size_t level, std::string &out);
   void runCall(const Statement &statement, std::string &out);
   void runWith(const Statement &statement, std::string &out);
   std::string runInScope(const Block &block);
@@ -72,16 +78,24 @@ private:
   size_t steps = 0;
   uint64_t work = 0;
   unsigned depth = 0;
-  size_t loopDepth = 0;
 };
 
 // Operators.cpp
 Value applyBinary(Interpreter &interpreter, const std::string &op, const Value &a, const Value &b);
 bool applyComparison(const std::string &op, const Value &a, const Value &b);
 bool contains(const Value &container, const Value &item);
-/// printf-style formatting as of Python's % and the format filter.
-std::string formatPercent(const std::string &format, const List &values);
+/// A string with what is special in HTML replaced; markup stays as it is.
+Value escaped(const Value &value);
 Value sliceOf(const Value &object, const Value &start, const Value &stop, const Value &step);
+
+// Format.cpp
+/// printf-style formatting as of Python's % and the format filter: the items of
+/// a tuple, the members of a mapping, or one value.
+std::string formatPercent(Interpreter &interpreter, const std::string &format,
+                          const Value &values);
+/// str.format.
+std::string formatBraces(Interpreter &interpreter, const std::string &format,
+                         const Arguments &arguments);
 
 // Methods.cpp
 bool hasMethod(const Value &object, const std::string &name);
@@ -91,9 +105,10 @@ Value callMethod(Interpreter &interpreter, const Value &object, const std::strin
 std::string replaceAll(Interpreter &interpreter, const std::string &text, const std::string &from,
                        const std::string &to, int64_t count);
 
-// Filters.cpp, Tests.cpp
+// Filters.cpp, SequenceFilters.cpp, Tests.cpp
 using FilterFunction = Value (*)(Interpreter &, const Value &, const Arguments &);
 FilterFunction findFilter(const std::string &name);
+FilterFunction findSequenceFilter(const std::string &name);
 using TestFunction = bool (*)(Interpreter &, const Value &, const Arguments &);
 TestFunction findTest(const std::string &name);
 

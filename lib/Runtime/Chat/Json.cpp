@@ -2,16 +2,15 @@
 #include "Text.h"
 #include "Value.h"
 
-#include <algorithm>
 #include <cmath>
+#include <list>
 
 namespace llmc::rt::chat {
 namespace {
 
 class Writer {
 public:
-  Writer(int64_t indent, const std::string &item, const std::string &key, bool sortKeys)
-      : indent(indent), item(item), key(key), sortKeys(sortKeys) {}
+  explicit Writer(const JsonStyle &style) : style(style) {}
 
   void write(const Value &value, size_t level) {
     if (value.isNone())
@@ -23,8 +22,8 @@ public:
     else if (value.isFloat())
       out += floatJson(value.number());
     else if (value.isString())
-      out += jsonQuoted(value.text());
-    else if (value.isList())
+      out += jsonQuoted(value.text(), style.ensureAscii);
+    else if (value.isList(ListKind::List) || value.isTuple())
       writeList(value.list(), level);
     else if (value.isDict())
       writeDict(value.dict(), level);
@@ -44,17 +43,18 @@ private:
   }
 
   void newline(size_t level) {
-    if (indent < 0)
+    if (!style.multiline)
       return;
     out += '\n';
-    out.append(level * static_cast<size_t>(indent), ' ');
+    for (size_t i = 0; i < level; ++i)
+      out += style.indent;
   }
 
   void writeList(const List &list, size_t level) {
     out += '[';
     for (size_t i = 0; i < list.size(); ++i) {
       if (i)
-        out += item;
+        out += style.item;
       newline(level + 1);
       write(list[i], level + 1);
     }
@@ -64,45 +64,44 @@ private:
   }
 
   void writeDict(const Dict &dict, size_t level) {
-    std::vector<const std::pair<Value, Value> *> entries;
+    std::list<const std::pair<Value, Value> *> entries;
     for (const auto &entry : dict)
       entries.push_back(&entry);
-    if (sortKeys)
-      std::sort(entries.begin(), entries.end(), [](const auto *a, const auto *b) {
+    if (style.sortKeys)
+      entries.sort([](const auto *a, const auto *b) { // safe with NaN, too
         return Value::less(a->first, b->first);
       });
     out += '{';
-    for (size_t i = 0; i < entries.size(); ++i) {
-      if (i)
-        out += item;
+    for (const auto *entry : entries) {
+      if (entry != entries.front())
+        out += style.item;
       newline(level + 1);
-      const Value &name = entries[i]->first;
+      const Value &name = entry->first;
       // Keys that are no strings become what they look like in JSON.
+      if (!name.isString() && !name.isNumber() && !name.isNone())
+        throw TemplateError(std::string(name.typeName()) + " cannot be a key of JSON");
       if (name.isString()) {
-        out += jsonQuoted(name.text());
+        out += jsonQuoted(name.text(), style.ensureAscii);
       } else {
         out += '"';
         write(name, level + 1);
         out += '"';
       }
-      out += key;
-      write(entries[i]->second, level + 1);
+      out += style.key;
+      write(entry->second, level + 1);
     }
     if (!dict.empty())
       newline(level);
     out += '}';
   }
 
-  int64_t indent;
-  const std::string &item, &key;
-  bool sortKeys;
+  const JsonStyle &style;
 };
 
 } // namespace
 
-std::string toJson(const Value &value, int64_t indent, const std::string &itemSeparator,
-                   const std::string &keySeparator, bool sortKeys) {
-  Writer writer(indent, itemSeparator, keySeparator, sortKeys);
+std::string toJson(const Value &value, const JsonStyle &style) {
+  Writer writer(style);
   writer.write(value, 0);
   return std::move(writer.out);
 }

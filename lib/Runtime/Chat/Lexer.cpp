@@ -253,6 +253,21 @@ private:
       return i < source.size() && std::isdigit(static_cast<unsigned char>(source[i]));
     };
     bool isFloat = false;
+    // 0x1F, 0o17, 0b101
+    if (source[at] == '0' && at + 2 < source.size()) {
+      auto kind = static_cast<char>(std::tolower(static_cast<unsigned char>(source[at + 1])));
+      std::string_view allowed = kind == 'x'   ? "0123456789abcdefABCDEF_"
+                                 : kind == 'o' ? "01234567_"
+                                 : kind == 'b' ? "01_"
+                                               : "";
+      size_t stop = std::min(source.find_first_not_of(allowed, at + 2), source.size());
+      if (!allowed.empty() && stop > at + 2) {
+        std::string text = "0" + std::string(1, kind) + source.substr(at + 2, stop - at - 2);
+        std::erase(text, '_');
+        put(Token::Kind::Integer, std::move(text), at, stop);
+        return advance(stop);
+      }
+    }
     digits();
     if (end < source.size() && source[end] == '.' && digitAt(end + 1)) {
       isFloat = true;

@@ -12,6 +12,7 @@ std::string replaceAll(Interpreter &interpreter, const std::string &text, const 
   std::string out;
   if (from.empty()) {
     // Python puts the new text around every character.
+    interpreter.charge(text.size() * sizeof(std::string_view));
     auto characters = charactersOf(text);
     for (size_t i = 0; i <= characters.size(); ++i) {
       if (count != 0) {
@@ -38,10 +39,12 @@ namespace {
 
 using Method = Value (*)(Interpreter &, const Value &, const Arguments &);
 
-Value split(const std::string &text, const Arguments &arguments, bool fromRight) {
+Value split(Interpreter &interpreter, const std::string &text, const Arguments &arguments, bool fromRight) {
   const Value *separator = arguments.find(0, "sep");
   const Value *limit = arguments.find(1, "maxsplit");
   int64_t most = limit ? limit->integer() : -1;
+  // Each part is a value of its own.
+  constexpr uint64_t partBytes = 96;
   List parts;
   std::string_view rest = text;
   if (!separator || separator->isNone()) {
@@ -49,10 +52,13 @@ Value split(const std::string &text, const Arguments &arguments, bool fromRight)
     std::vector<std::pair<size_t, size_t>> words;
     size_t offset = 0;
     bool inWord = false;
+    interpreter.charge(text.size() * sizeof(std::string_view));
     for (std::string_view character : charactersOf(text)) {
       bool space = allSpace(character);
-      if (!space && !inWord)
+      if (!space && !inWord) {
+        interpreter.charge(partBytes);
         words.emplace_back(offset, offset);
+      }
       offset += character.size();
       if (!space)
         words.back().second = offset;
@@ -79,6 +85,7 @@ Value split(const std::string &text, const Arguments &arguments, bool fromRight)
       size_t at = fromRight ? rest.rfind(by) : rest.find(by);
       if (at == std::string_view::npos)
         break;
+      interpreter.charge(partBytes);
       parts.emplace_back(fromRight ? rest.substr(at + by.size()) : rest.substr(0, at));
       rest = fromRight ? rest.substr(0, at) : rest.substr(at + by.size());
     }
@@ -89,28 +96,50 @@ Value split(const std::string &text, const Arguments &arguments, bool fromRight)
   return parts;
 }
 
-Value splitLines(Interpreter &, const Value &self, const Arguments &arguments) {
+/// Line ends are those of str.splitlines: more than a line feed.
+Value splitLines(Interpreter &interpreter, const Value &self, const Arguments &arguments) {
   const Value *keep = arguments.find(0, "keepends");
   const std::string &text = self.text();
   List lines;
-  for (size_t at = 0; at < text.size();) {
-    size_t end = std::min(text.find_first_of("\r\n", at), text.size());
-    size_t next = end;
-    if (next < text.size())
-      next += text.compare(next, 2, "\r\n") == 0 ? 2 : 1;
-    lines.emplace_back(text.substr(at, (keep && keep->truthy() ? next : end) - at));
-    at = next;
+  size_t begin = 0, at = 0;
+  interpreter.charge(text.size() * sizeof(std::string_view));
+  for (std::string_view character : charactersOf(text)) {
+    size_t end = at;
+    at += character.size();
+    static constexpr std::string_view ends[] = {"\n",   "\r",   "\x0b",     "\x0c",        "\x1c",
+                                                "\x1d", "\x1e", "\xc2\x85", "\xe2\x80\xa8", "\xe2\x80\xa9"};
+    if (std::find(std::begin(ends), std::end(ends), character) == std::end(ends))
+      continue;
+    if (character == "\r" && text.compare(at, 1, "\n") == 0)
+      continue; // the line feed ends the line for both
+    size_t stop = character == "\n" && end > begin && text[end - 1] == '\r' ? end - 1 : end;
+    lines.emplace_back(text.substr(begin, (keep && keep->truthy() ? at : stop) - begin));
+    begin = at;
   }
+  if (begin < text.size())
+    lines.emplace_back(text.substr(begin));
   return lines;
 }
 
-/// startswith and endswith take one string or several.
+/// The part of the string that `start` and `end` behind an argument leave, and
+/// how many characters are before it.
+std::string_view window(const Value &self, const Arguments &arguments, int64_t &before) {
+  const Value *start = arguments.find(1, "start"), *end = arguments.find(2, "end");
+  auto size = self.length();
+  int64_t first = start && !start->isNone() ? start->integer() : 0;
+  before = std::clamp<int64_t>(first < 0 ? first + size : first, 0, size);
+  return partOf(self.text(), first, end && !end->isNone() ? end->integer() : size);
+}
+
+/// startswith and endswith take one string or a tuple of them.
 bool hasAffix(const Value &self, const Arguments &arguments, bool end) {
   const Value &affix = arguments.require(0, "prefix");
+  int64_t before;
+  std::string_view text = window(self, arguments, before);
   auto matches = [&](const Value &one) {
-    return end ? self.text().ends_with(one.text()) : self.text().starts_with(one.text());
+    return end ? text.ends_with(one.text()) : text.starts_with(one.text());
   };
-  if (!affix.isList())
+  if (!affix.isTuple())
     return matches(affix);
   return std::any_of(affix.list().begin(), affix.list().end(), matches);
 }
@@ -120,15 +149,22 @@ Value stripped(const Value &self, const Arguments &arguments, bool left, bool ri
   return strip(self.text(), left, right, set && !set->isNone() ? &set->text() : nullptr);
 }
 
-Value findIn(const Value &self, const Arguments &arguments, bool fromRight) {
-  const std::string &text = self.text(), &what = arguments.require(0, "sub").text();
+Value findIn(const Value &self, const Arguments &arguments, bool fromRight, bool required) {
+  const std::string &what = arguments.require(0, "sub").text();
+  int64_t before;
+  std::string_view text = window(self, arguments, before);
   size_t at = fromRight ? text.rfind(what) : text.find(what);
+  if (at == std::string::npos && required)
+    throw TemplateError("the string does not have what index looks for");
   if (at == std::string::npos)
     return int64_t(-1);
-  return static_cast<int64_t>(characterCount(std::string_view(text).substr(0, at)));
+  return before + static_cast<int64_t>(characterCount(text.substr(0, at)));
 }
 
-int64_t countIn(const std::string &text, const std::string &what) {
+Value countIn(const Value &self, const Arguments &arguments) {
+  const std::string &what = arguments.require(0, "sub").text();
+  int64_t before;
+  std::string_view text = window(self, arguments, before);
   if (what.empty())
     return static_cast<int64_t>(characterCount(text)) + 1;
   int64_t count = 0;
@@ -137,45 +173,41 @@ int64_t countIn(const std::string &text, const std::string &what) {
   return count;
 }
 
-/// {} and {0} and {name} of str.format, without format specifications.
-Value formatBraces(Interpreter &interpreter, const Value &self, const Arguments &arguments) {
-  const std::string &format = self.text();
+Value zeroFilled(Interpreter &interpreter, const Value &self, const Arguments &arguments) {
+  int64_t missing = arguments.require(0, "width").integer() - self.length();
+  if (missing <= 0)
+    return self;
+  interpreter.charge(static_cast<uint64_t>(missing));
+  const std::string &text = self.text();
+  size_t sign = text.starts_with('-') || text.starts_with('+');
+  return text.substr(0, sign) + std::string(static_cast<size_t>(missing), '0') + text.substr(sign);
+}
+
+/// Upper case to lower case and back.
+Value swapped(const Value &self) {
   std::string out;
-  size_t next = 0;
-  for (size_t i = 0; i < format.size(); ++i) {
-    char c = format[i];
-    if ((c == '{' || c == '}') && i + 1 < format.size() && format[i + 1] == c) {
-      out += c;
-      ++i;
-    } else if (c == '{') {
-      size_t end = format.find('}', i);
-      if (end == std::string::npos)
-        throw TemplateError("the format has a { without a }");
-      std::string field = format.substr(i + 1, end - i - 1);
-      bool digits = !field.empty() && field.size() < 4 && allDigits(field);
-      const Value &value = field.empty() ? arguments.require(next++, "")
-                           : digits      ? arguments.require(std::stoul(field), "")
-                                         : arguments.require(arguments.positional.size(), field);
-      std::string text = value.str();
-      interpreter.charge(text.size());
-      out += text;
-      i = end;
-    } else {
-      out += c;
-    }
+  for (std::string_view character : charactersOf(self.text())) {
+    std::string up = upper(character);
+    out += up == character ? lower(character) : up;
   }
   return out;
 }
 
 Value justified(Interpreter &interpreter, const Value &self, const Arguments &arguments,
                 int side) {
-  int64_t missing = arguments.require(0, "width").integer() - self.length();
+  int64_t width = arguments.require(0, "width").integer(), missing = width - self.length();
   if (missing <= 0)
     return self;
   const Value *fillValue = arguments.find(1, "fillchar");
   std::string fill = fillValue ? fillValue->text() : " ";
-  interpreter.charge(static_cast<uint64_t>(missing) * fill.size());
-  int64_t left = side < 0 ? 0 : side > 0 ? missing : missing / 2;
+  if (characterCount(fill) != 1)
+    throw TemplateError("the fill of a text is one character");
+  uint64_t bytes;
+  if (__builtin_mul_overflow(static_cast<uint64_t>(missing), fill.size(), &bytes))
+    throw TemplateError("the text is too wide");
+  interpreter.charge(bytes);
+  // str.center puts an odd blank where the width is odd to the left.
+  int64_t left = side < 0 ? 0 : side > 0 ? missing : missing / 2 + (missing & width & 1);
   std::string out;
   for (int64_t i = 0; i < left; ++i)
     out += fill;
@@ -189,8 +221,9 @@ Value partition(const Value &self, const Arguments &arguments, bool fromRight) {
   const std::string &text = self.text(), &by = arguments.require(0, "sep").text();
   size_t at = fromRight ? text.rfind(by) : text.find(by);
   if (at == std::string::npos)
-    return fromRight ? List{"", "", self} : List{self, "", ""};
-  return List{text.substr(0, at), by, text.substr(at + by.size())};
+    return Value::ofKind(ListKind::Tuple, fromRight ? List{"", "", self} : List{self, "", ""});
+  return Value::ofKind(ListKind::Tuple,
+                       List{text.substr(0, at), by, text.substr(at + by.size())});
 }
 
 #define LLMC_METHOD(...)                                                                           \
@@ -204,8 +237,8 @@ const std::unordered_map<std::string_view, Method> &stringMethods() {
       {"strip", LLMC_METHOD(return stripped(self, arguments, true, true);)},
       {"lstrip", LLMC_METHOD(return stripped(self, arguments, true, false);)},
       {"rstrip", LLMC_METHOD(return stripped(self, arguments, false, true);)},
-      {"split", LLMC_METHOD(return split(self.text(), arguments, false);)},
-      {"rsplit", LLMC_METHOD(return split(self.text(), arguments, true);)},
+      {"split", LLMC_METHOD(return split(interpreter, self.text(), arguments, false);)},
+      {"rsplit", LLMC_METHOD(return split(interpreter, self.text(), arguments, true);)},
       {"splitlines", splitLines},
       {"startswith", LLMC_METHOD(return hasAffix(self, arguments, false);)},
       {"endswith", LLMC_METHOD(return hasAffix(self, arguments, true);)},
@@ -220,25 +253,25 @@ const std::unordered_map<std::string_view, Method> &stringMethods() {
       {"capitalize", LLMC_METHOD(return capitalize(self.text());)},
       {"join", LLMC_METHOD({
          std::string out;
-         auto items = arguments.require(0, "iterable").iterate();
+         auto items = interpreter.iterate(arguments.require(0, "iterable"));
          for (size_t i = 0; i < items->size(); ++i) {
            interpreter.charge(self.text().size() + (*items)[i].text().size());
            out += (i ? self.text() : "") + (*items)[i].text();
          }
          return out;
        })},
-      {"find", LLMC_METHOD(return findIn(self, arguments, false);)},
-      {"rfind", LLMC_METHOD(return findIn(self, arguments, true);)},
-      {"index", LLMC_METHOD({
-         Value at = findIn(self, arguments, false);
-         if (at.integer() < 0)
-           throw TemplateError("the string does not have what index looks for");
-         return at;
-       })},
-      {"count", LLMC_METHOD(return countIn(self.text(), arguments.require(0, "sub").text());)},
+      {"find", LLMC_METHOD(return findIn(self, arguments, false, false);)},
+      {"rfind", LLMC_METHOD(return findIn(self, arguments, true, false);)},
+      {"index", LLMC_METHOD(return findIn(self, arguments, false, true);)},
+      {"rindex", LLMC_METHOD(return findIn(self, arguments, true, true);)},
+      {"count", LLMC_METHOD(return countIn(self, arguments);)},
       {"isdigit", LLMC_METHOD(return allDigits(self.text());)},
-      {"isnumeric", LLMC_METHOD(return allDigits(self.text());)},
-      {"isdecimal", LLMC_METHOD(return allDigits(self.text());)},
+      {"isnumeric", LLMC_METHOD(return allNumeric(self.text());)},
+      {"isdecimal", LLMC_METHOD(return allDecimal(self.text());)},
+      {"isascii", LLMC_METHOD({
+         const std::string &text = self.text();
+         return std::all_of(text.begin(), text.end(), [](char c) { return !(c & 0x80); });
+       })},
       {"isalpha", LLMC_METHOD(return allLetters(self.text());)},
       {"isalnum", LLMC_METHOD(return allLettersOrDigits(self.text());)},
       {"isspace", LLMC_METHOD(return allSpace(self.text());)},
@@ -250,7 +283,10 @@ const std::unordered_map<std::string_view, Method> &stringMethods() {
          const std::string &text = self.text();
          return lower(text) == text && upper(text) != text;
        })},
-      {"format", formatBraces},
+      {"casefold", LLMC_METHOD(return casefold(self.text());)},
+      {"swapcase", LLMC_METHOD(return swapped(self);)},
+      {"zfill", zeroFilled},
+      {"format", LLMC_METHOD(return formatBraces(interpreter, self.text(), arguments);)},
       {"removeprefix", LLMC_METHOD({
          const std::string &prefix = arguments.require(0, "prefix").text();
          return self.text().starts_with(prefix) ? Value(self.text().substr(prefix.size())) : self;
@@ -274,11 +310,12 @@ Value pairsOf(Interpreter &interpreter, const Value &self, bool keys, bool value
   for (const auto &[key, value] : self.dict()) {
     interpreter.charge(3 * sizeof(Value));
     if (keys && values)
-      out.push_back(List{key, value});
+      out.push_back(Value::ofKind(ListKind::Tuple, {key, value}));
     else
       out.push_back(keys ? key : value);
   }
-  return out;
+  ListKind kind = keys && values ? ListKind::Items : keys ? ListKind::Keys : ListKind::Values;
+  return Value::ofKind(kind, std::move(out));
 }
 
 Value refuseChange(Interpreter &, const Value &, const Arguments &) {
@@ -347,12 +384,14 @@ const std::unordered_map<std::string_view, Method> &loopMethods() {
 }
 
 Method findMethod(const Value &object, const std::string &name) {
-  const auto *table = object.isString() ? &stringMethods()
-                      : object.isDict() ? &dictMethods()
-                      : object.isList() ? &listMethods()
-                      : object.loop()   ? &loopMethods()
-                                        : nullptr;
-  if (!table)
+  const auto *table = object.isString()    ? &stringMethods()
+                      : object.isDict()    ? &dictMethods()
+                      : object.isIndexed() ? &listMethods()
+                      : object.loop()      ? &loopMethods()
+                                           : nullptr;
+  // Tuples and ranges have the two that only look.
+  if (!table || (object.isList() && !object.isList(ListKind::List) && name != "index" &&
+                 name != "count"))
     return nullptr;
   auto found = table->find(name);
   return found == table->end() ? nullptr : found->second;

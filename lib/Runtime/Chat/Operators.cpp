@@ -37,7 +37,7 @@ Value repeat(Interpreter &interpreter, const Value &object, int64_t count) {
   List out;
   for (uint64_t i = 0; i < times && size; ++i)
     out.insert(out.end(), object.list().begin(), object.list().end());
-  return out;
+  return Value::ofKind(object.isTuple() ? ListKind::Tuple : ListKind::List, std::move(out));
 }
 
 Value integers(const std::string &op, const Value &left, const Value &right) {
@@ -117,25 +117,36 @@ Value applyBinary(Interpreter &interpreter, const std::string &op, const Value &
   }
   requireDefined(a);
   if (op == "%" && a.isString())
-    return formatPercent(a.text(), b.isList() ? b.list() : List{b});
+    return formatPercent(interpreter, a.text(), b);
   requireDefined(b);
   if (a.isInteger() && b.isInteger())
     return integers(op, a, b);
   if (a.isNumber() && b.isNumber())
     return floats(op, a.number(), b.number());
+  if (op == "+" && a.isString() && b.isString() && a.isMarkup() != b.isMarkup()) {
+    // What is not escaped yet becomes so beside what is.
+    Value left = escaped(a), right = escaped(b);
+    interpreter.charge(left.text().size() + right.text().size());
+    return Value::markup(left.text() + right.text());
+  }
+  if (op == "+" && a.isMarkup() && b.isMarkup()) {
+    interpreter.charge(a.text().size() + b.text().size());
+    return Value::markup(a.text() + b.text());
+  }
   if (op == "+" && a.isString() && b.isString()) {
     interpreter.charge(a.text().size() + b.text().size());
     return a.text() + b.text();
   }
-  if (op == "+" && a.isList() && b.isList()) {
+  auto joins = [](const Value &value) { return value.isList(ListKind::List) || value.isTuple(); };
+  if (op == "+" && joins(a) && joins(b) && a.isTuple() == b.isTuple()) {
     interpreter.charge((a.list().size() + b.list().size()) * sizeof(Value));
     List out = a.list();
     out.insert(out.end(), b.list().begin(), b.list().end());
-    return out;
+    return Value::ofKind(a.isTuple() ? ListKind::Tuple : ListKind::List, std::move(out));
   }
-  if (op == "*" && (a.isString() || a.isList()) && b.isInteger())
+  if (op == "*" && (a.isString() || joins(a)) && b.isInteger())
     return repeat(interpreter, a, b.integer());
-  if (op == "*" && (b.isString() || b.isList()) && a.isInteger())
+  if (op == "*" && (b.isString() || joins(b)) && a.isInteger())
     return repeat(interpreter, b, a.integer());
   unsupported(op, a, b);
 }
@@ -146,13 +157,22 @@ bool contains(const Value &container, const Value &item) {
       throw TemplateError(std::string(item.typeName()) + " cannot be searched for in a string");
     return container.text().find(item.text()) != std::string::npos;
   }
-  if (container.isDict())
+  if (container.isDict()) {
+    if (!item.isHashable())
+      throw TemplateError(std::string(item.typeName()) + " cannot be a key");
     return container.find(item) != nullptr;
+  }
   if (container.isList())
     return std::find(container.list().begin(), container.list().end(), item) !=
            container.list().end();
   if (container.isUndefined())
     return false;
+  if (container.isGenerator()) {
+    for (Value candidate; container.generator()->next(candidate);)
+      if (candidate == item)
+        return true;
+    return false;
+  }
   throw TemplateError(std::string(container.typeName()) + " cannot be searched");
 }
 
@@ -177,76 +197,9 @@ bool applyComparison(const std::string &op, const Value &a, const Value &b) {
   return op == "<=" ? !Value::less(b, a) : !Value::less(a, b);
 }
 
-std::string formatPercent(const std::string &format, const List &values) {
-  std::string out;
-  size_t next = 0;
-  for (size_t i = 0; i < format.size(); ++i) {
-    if (format[i] != '%') {
-      out += format[i];
-      continue;
-    }
-    std::string spec = "%";
-    for (++i; i < format.size() && std::string_view("-+ #0123456789.").find(format[i]) !=
-                                       std::string_view::npos;
-         ++i)
-      spec += format[i];
-    char kind = i < format.size() ? format[i] : '\0';
-    if (kind == '%') {
-      out += '%';
-      continue;
-    }
-    // A width of more digits is an attack, not a format.
-    if (spec.size() > 12 || std::count_if(spec.begin(), spec.end(), ::isdigit) > 4)
-      throw TemplateError("a format is too long");
-    if (next >= values.size())
-      throw TemplateError("there are fewer values than the format has places");
-    const Value &value = values[next++];
-    auto put = [&](const char *suffix, auto argument) {
-      std::string pattern = spec + suffix;
-      int size = std::snprintf(nullptr, 0, pattern.c_str(), argument);
-      std::string text(static_cast<size_t>(std::max(size, 0)) + 1, '\0');
-      std::snprintf(text.data(), text.size(), pattern.c_str(), argument);
-      text.pop_back();
-      out += text;
-    };
-    switch (kind) {
-    case 's':
-      put("s", value.str().c_str());
-      break;
-    case 'r':
-      put("s", value.repr().c_str());
-      break;
-    case 'd':
-    case 'i':
-    case 'u':
-      put("lld", static_cast<long long>(value.isFloat() ? static_cast<int64_t>(value.number())
-                                                        : value.integer()));
-      break;
-    case 'x':
-      put("llx", static_cast<long long>(value.integer()));
-      break;
-    case 'X':
-      put("llX", static_cast<long long>(value.integer()));
-      break;
-    case 'f':
-      put("f", value.number());
-      break;
-    case 'e':
-      put("e", value.number());
-      break;
-    case 'g':
-      put("g", value.number());
-      break;
-    default:
-      throw TemplateError("the format has a % with an unknown letter behind it");
-    }
-  }
-  return out;
-}
-
 Value sliceOf(const Value &object, const Value &start, const Value &stop, const Value &step) {
   requireDefined(object);
-  if (!object.isString() && !object.isList())
+  if (!object.isString() && !object.isIndexed())
     throw TemplateError(std::string(object.typeName()) + " cannot be sliced");
   int64_t size = object.length();
   int64_t by = step.isNone() ? 1 : step.integer();
@@ -274,7 +227,20 @@ Value sliceOf(const Value &object, const Value &start, const Value &stop, const 
     List out;
     for (int64_t i : picked)
       out.push_back(object.list()[static_cast<size_t>(i)]);
-    return out;
+    if (!object.isList(ListKind::Range))
+      return Value::ofKind(object.isTuple() ? ListKind::Tuple : ListKind::List, std::move(out));
+    auto [start, end, stride] = object.bounds();
+    auto at = [start = start, stride = stride](int64_t index) {
+      int64_t value;
+      if (__builtin_mul_overflow(index, stride, &value) ||
+          __builtin_add_overflow(value, start, &value))
+        overflow();
+      return value;
+    };
+    int64_t inner;
+    if (__builtin_mul_overflow(stride, by, &inner))
+      overflow();
+    return Value::range(at(first), at(last), inner);
   }
   auto characters = charactersOf(object.text());
   std::string out;

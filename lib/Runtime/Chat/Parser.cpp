@@ -102,6 +102,11 @@ private:
     } else if (word == "generation") {
       statement.kind = Statement::Kind::Scope;
       parseBody(statement, "endgeneration");
+    } else if (word == "include" || word == "import" || word == "from" || word == "extends" ||
+               word == "block" || word == "autoescape" || word == "do" || word == "trans" ||
+               word == "debug") {
+      failAt(current().line, unsupported(word),
+             std::string_view(source).substr(tokens[at - 2].begin, 40));
     } else if (word == "break" || word == "continue") {
       if (!loops)
         fail("\"" + word + "\" stands outside of a loop");
@@ -114,8 +119,20 @@ private:
     }
   }
 
+  /// Why a tag of Jinja is refused.
+  static std::string unsupported(const std::string &word) {
+    if (word == "do" || word == "trans" || word == "debug")
+      return "\"" + word + "\" is an extension of Jinja that chat templates do not have";
+    if (word == "autoescape")
+      return "\"autoescape\" is not supported: chat templates are no HTML";
+    return "\"" + word + "\" is not supported: a chat template is one file";
+  }
+
   void parseBody(Statement &statement, std::string_view end) {
     endTag();
+    bool outerVarargs = std::exchange(sawVarargs, false);
+    bool outerKwargs = std::exchange(sawKwargs, false);
+    bool outerCaller = std::exchange(sawCaller, false);
     // A loop does not reach into a macro within it.
     unsigned outer = statement.kind == Statement::Kind::Macro ||
                              statement.kind == Statement::Kind::Call
@@ -123,6 +140,12 @@ private:
                          : loops;
     statement.body = parseBlock({end});
     loops = outer;
+    statement.usesVarargs = sawVarargs;
+    statement.usesKwargs = sawKwargs;
+    statement.usesCaller = sawCaller;
+    sawVarargs |= outerVarargs;
+    sawKwargs |= outerKwargs;
+    sawCaller |= outerCaller;
     closing(end);
   }
 
@@ -157,8 +180,7 @@ private:
     statement.expr = parseWithoutCondition();
     if (acceptName("if"))
       statement.condition = parseExpression();
-    if (isName("recursive"))
-      fail("recursive loops are not supported");
+    statement.recursive = acceptName("recursive");
     endTag();
     ++loops;
     statement.body = parseBlock({"else", "endfor"});
@@ -181,7 +203,7 @@ private:
       return endTag();
     }
     statement.kind = Statement::Kind::SetBlock;
-    if (statement.target.names.size() > 1)
+    if (!statement.target.parts.empty())
       fail("\"=\" is expected");
     if (acceptOperator("|"))
       statement.expr = parseFilters();

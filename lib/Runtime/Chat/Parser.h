@@ -18,10 +18,11 @@ protected:
   ExprPtr parseExpression();
   /// What a `for` goes over: no `x if y` outside of brackets.
   ExprPtr parseWithoutCondition();
-  /// An expression, or several with commas between them as a list.
+  /// An expression, or several with commas between them as a tuple.
   ExprPtr parseTuple(bool withCondition);
   /// Name, or names with commas between them and perhaps in brackets.
   Target parseTarget();
+  Target parseTargetPart();
   ExprPtr parseFilterChain(ExprPtr operand);
   ExprPtr parsePostfix(ExprPtr operand);
   ExprPtr parsePrimary();
@@ -45,6 +46,8 @@ protected:
   std::vector<Token> tokens;
   size_t at = 0;
   unsigned nesting = 0;
+  /// Special names of macros that were read so far.
+  bool sawVarargs = false, sawKwargs = false, sawCaller = false;
 
 private:
   ExprPtr parseOr();

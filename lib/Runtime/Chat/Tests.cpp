@@ -28,9 +28,16 @@ TestFunction findTest(const std::string &name) {
       {"boolean", LLMC_TEST(value.isBool())},
       {"callable", LLMC_TEST(value.isCallable())},
       {"defined", LLMC_TEST(!value.isUndefined())},
+      {"==", LLMC_TEST(value == other(arguments))},
+      {"!=", LLMC_TEST(!(value == other(arguments)))},
+      {"<", LLMC_TEST(applyComparison("<", value, other(arguments)))},
+      {"<=", LLMC_TEST(applyComparison("<=", value, other(arguments)))},
+      {">", LLMC_TEST(applyComparison(">", value, other(arguments)))},
+      {">=", LLMC_TEST(applyComparison(">=", value, other(arguments)))},
       {"divisibleby", LLMC_TEST(isDivisible(value, other(arguments).integer()))},
       {"eq", LLMC_TEST(value == other(arguments))},
       {"equalto", LLMC_TEST(value == other(arguments))},
+      {"escaped", LLMC_TEST(value.isMarkup())},
       {"even", LLMC_TEST(isDivisible(value, 2))},
       {"false", LLMC_TEST(value.isBool() && !value.truthy())},
       {"filter", LLMC_TEST(findFilter(value.text()) != nullptr)},
@@ -41,7 +48,7 @@ TestFunction findTest(const std::string &name) {
       {"in", LLMC_TEST(contains(other(arguments), value))},
       {"integer", LLMC_TEST(value.isInteger() && !value.isBool())},
       {"iterable", LLMC_TEST(value.isString() || value.isList() || value.isDict() ||
-                             value.isUndefined())},
+                             value.isUndefined() || value.isGenerator() || value.loop())},
       {"le", LLMC_TEST(applyComparison("<=", value, other(arguments)))},
       {"lessthan", LLMC_TEST(applyComparison("<", value, other(arguments)))},
       {"lower", LLMC_TEST(lower(value.str()) == value.str() && upper(value.str()) != value.str())},
@@ -55,7 +62,7 @@ TestFunction findTest(const std::string &name) {
       {"sameas", LLMC_TEST(value.isBool() == other(arguments).isBool() &&
                            value.isFloat() == other(arguments).isFloat() &&
                            value == other(arguments))},
-      {"sequence", LLMC_TEST(value.isString() || value.isList() || value.isDict() ||
+      {"sequence", LLMC_TEST(value.isString() || value.isIndexed() || value.isDict() ||
                              value.isUndefined())},
       {"string", LLMC_TEST(value.isString())},
       {"test", LLMC_TEST(findTest(value.text()) != nullptr)},

@@ -4,6 +4,7 @@
 #include "../Tokenizer/Unicode.h"
 #include "Value.h"
 
+#include <algorithm>
 #include <unicode/uchar.h>
 #include <unicode/ustring.h>
 
@@ -41,9 +42,16 @@ template <typename Predicate> bool all(std::string_view text, Predicate predicat
 
 void append(std::string &out, UChar32 c) { appendUtf8(out, static_cast<char32_t>(c)); }
 
+enum class Case { Upper, Lower, Fold };
+
 /// Full case mapping, which may change the number of characters.
-std::string mapCase(std::string_view text, bool toUpper) {
-  auto map = toUpper ? u_strToUpper : u_strToLower;
+std::string mapCase(std::string_view text, Case wanted) {
+  auto map = [&](UChar *to, int32_t room, const UChar *from, int32_t length, UErrorCode *status) {
+    if (wanted == Case::Fold)
+      return u_strFoldCase(to, room, from, length, U_FOLD_CASE_DEFAULT, status);
+    auto change = wanted == Case::Upper ? u_strToUpper : u_strToLower;
+    return change(to, room, from, length, "", status);
+  };
   std::string out;
   while (!text.empty()) {
     // Long texts go through in parts; a part ends between characters.
@@ -58,8 +66,7 @@ std::string mapCase(std::string_view text, bool toUpper) {
     int32_t fromLength = 0, toLength = 0, outLength = 0;
     u_strFromUTF8(from.data(), static_cast<int32_t>(from.size()), &fromLength, text.data(),
                   static_cast<int32_t>(good), &status);
-    toLength = map(to.data(), static_cast<int32_t>(to.size()), from.data(), fromLength, "",
-                   &status);
+    toLength = map(to.data(), static_cast<int32_t>(to.size()), from.data(), fromLength, &status);
     std::string part(static_cast<size_t>(toLength) * 3, '\0');
     u_strToUTF8(part.data(), static_cast<int32_t>(part.size()), &outLength, to.data(), toLength,
                 &status);
@@ -84,8 +91,8 @@ std::vector<std::string_view> charactersOf(std::string_view text) {
 
 size_t characterCount(std::string_view text) {
   size_t count = 0;
-  for (; !text.empty(); ++count)
-    text.remove_prefix(first(text).bytes.size());
+  for (size_t at = 0; at < text.size(); ++count)
+    at += text[at] & 0x80 ? first(text.substr(at)).bytes.size() : 1;
   return count;
 }
 
@@ -108,8 +115,62 @@ std::string_view strip(std::string_view text, bool left, bool right, const std::
   return text;
 }
 
-std::string upper(std::string_view text) { return mapCase(text, true); }
-std::string lower(std::string_view text) { return mapCase(text, false); }
+std::string upper(std::string_view text) { return mapCase(text, Case::Upper); }
+std::string lower(std::string_view text) { return mapCase(text, Case::Lower); }
+std::string casefold(std::string_view text) { return mapCase(text, Case::Fold); }
+
+std::string titleWords(std::string_view text) {
+  std::string out;
+  while (!text.empty()) {
+    // Separators up to the next word, its first character, the rest of it.
+    auto separates = [](Character c) {
+      return isSpace(c.codePoint) || std::string_view("-({[<").find(c.bytes) != std::string_view::npos;
+    };
+    size_t length = 0;
+    while (length < text.size() && separates(first(text.substr(length))))
+      length += first(text.substr(length)).bytes.size();
+    out += text.substr(0, length);
+    text.remove_prefix(length);
+    length = 0;
+    while (length < text.size() && !separates(first(text.substr(length))))
+      length += first(text.substr(length)).bytes.size();
+    if (!length)
+      continue;
+    size_t one = first(text).bytes.size();
+    out += upper(text.substr(0, one));
+    out += lower(text.substr(one, length - one));
+    text.remove_prefix(length);
+  }
+  return out;
+}
+
+size_t wordCount(std::string_view text) {
+  size_t count = 0;
+  bool inWord = false;
+  while (!text.empty()) {
+    Character c = first(text);
+    bool part = c.codePoint >= 0 && (c.codePoint == '_' || u_isalnum(c.codePoint));
+    count += part && !inWord;
+    inWord = part;
+    text.remove_prefix(c.bytes.size());
+  }
+  return count;
+}
+
+std::string_view partOf(std::string_view text, int64_t begin, int64_t end) {
+  auto size = static_cast<int64_t>(characterCount(text));
+  auto place = [&](int64_t at) { return std::clamp<int64_t>(at < 0 ? at + size : at, 0, size); };
+  begin = place(begin);
+  end = std::max(begin, place(end));
+  auto bytesOf = [](std::string_view rest, int64_t count) {
+    size_t bytes = 0;
+    for (; count > 0; --count)
+      bytes += rest[bytes] & 0x80 ? first(rest.substr(bytes)).bytes.size() : 1;
+    return bytes;
+  };
+  text.remove_prefix(bytesOf(text, begin));
+  return text.substr(0, bytesOf(text, end - begin));
+}
 
 std::string title(std::string_view text) {
   std::string out;
@@ -139,8 +200,16 @@ std::string capitalize(std::string_view text) {
 }
 
 bool allSpace(std::string_view text) { return all(text, isSpace); }
-bool allDigits(std::string_view text) {
-  return all(text, [](UChar32 c) { return u_isdigit(c); });
+static bool allOfType(std::string_view text, std::initializer_list<int32_t> types) {
+  return all(text, [&](UChar32 c) {
+    return std::find(types.begin(), types.end(), u_getIntPropertyValue(c, UCHAR_NUMERIC_TYPE)) !=
+           types.end();
+  });
+}
+bool allDigits(std::string_view text) { return allOfType(text, {U_NT_DECIMAL, U_NT_DIGIT}); }
+bool allDecimal(std::string_view text) { return allOfType(text, {U_NT_DECIMAL}); }
+bool allNumeric(std::string_view text) {
+  return allOfType(text, {U_NT_DECIMAL, U_NT_DIGIT, U_NT_NUMERIC});
 }
 bool allLetters(std::string_view text) {
   return all(text, [](UChar32 c) { return u_isalpha(c); });
@@ -179,41 +248,33 @@ std::string pythonQuoted(std::string_view text) {
   return out + quote;
 }
 
-std::string jsonQuoted(std::string_view text) {
+std::string jsonQuoted(std::string_view text, bool ascii) {
   static const char *hex = "0123456789abcdef";
   std::string out = "\"";
-  for (char c : text) {
-    switch (c) {
-    case '"':
-      out += "\\\"";
-      break;
-    case '\\':
-      out += "\\\\";
-      break;
-    case '\n':
-      out += "\\n";
-      break;
-    case '\r':
-      out += "\\r";
-      break;
-    case '\t':
-      out += "\\t";
-      break;
-    case '\b':
-      out += "\\b";
-      break;
-    case '\f':
-      out += "\\f";
-      break;
-    default:
-      if (static_cast<unsigned char>(c) < 0x20) {
-        out += "\\u00";
-        out += hex[c >> 4];
-        out += hex[c & 15];
+  auto escaped = [&](uint32_t unit) {
+    out += "\\u";
+    for (int shift = 12; shift >= 0; shift -= 4)
+      out += hex[(unit >> shift) & 15];
+  };
+  while (!text.empty()) {
+    Character c = first(text);
+    static constexpr std::string_view special = "\"\\\n\r\t\b\f", letters = "\"\\nrtbf";
+    size_t which = c.bytes.size() == 1 ? special.find(c.bytes[0]) : std::string_view::npos;
+    if (which != std::string_view::npos) {
+      out += '\\';
+      out += letters[which];
+    } else if (c.codePoint >= 0 && (c.codePoint < 0x20 || (ascii && c.codePoint > 0x7E))) {
+      auto code = static_cast<uint32_t>(c.codePoint);
+      if (code > 0xFFFF) {
+        escaped(0xD800 + ((code - 0x10000) >> 10));
+        escaped(0xDC00 + (code & 0x3FF));
       } else {
-        out += c;
+        escaped(code);
       }
+    } else {
+      out += c.bytes;
     }
+    text.remove_prefix(c.bytes.size());
   }
   return out + "\"";
 }

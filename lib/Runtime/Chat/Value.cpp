@@ -47,7 +47,9 @@ void Arguments::atMost(size_t count, std::string_view function) const {
                         " arguments, not " + std::to_string(positional.size()));
 }
 
-Value::Value(List list) {
+Value::Value(List list) : Value(ofKind(ListKind::List, std::move(list))) {}
+
+Value Value::ofKind(ListKind kind, List list) {
   unsigned depth = 0;
   uint64_t weight = 2;
   for (const Value &item : list) {
@@ -56,7 +58,49 @@ Value::Value(List list) {
   }
   checkDepth(++depth);
   checkWeight(weight);
-  data = std::make_shared<const ListBox>(ListBox{std::move(list), depth, weight});
+  Value value;
+  value.data = std::make_shared<const ListBox>(ListBox{std::move(list), depth, weight, kind, {}});
+  return value;
+}
+
+Value Value::range(int64_t start, int64_t stop, int64_t step) {
+  List items;
+  for (int64_t i = start; step > 0 ? i < stop : i > stop;) {
+    items.emplace_back(i);
+    if (__builtin_add_overflow(i, step, &i))
+      break;
+  }
+  uint64_t weight = 2 + 10 * items.size();
+  Value value;
+  value.data = std::make_shared<const ListBox>(
+      ListBox{std::move(items), 1, weight, ListKind::Range, {start, stop, step}});
+  return value;
+}
+
+Value Value::markup(std::string text) {
+  Value value;
+  value.data = std::make_shared<const TextBox>(TextBox{std::move(text), true});
+  return value;
+}
+
+Items::Items(const Value &value) : source(value) {
+  if (!value.isGenerator())
+    items = value.iterate();
+}
+
+bool Items::next(Value &item) {
+  if (!items)
+    return source.generator()->next(item);
+  if (at >= items->size())
+    return false;
+  item = (*items)[at++];
+  return true;
+}
+
+Value makeGenerator(const Items &items, std::function<bool(Value &item)> next) {
+  unsigned depth = items.depth() + 1;
+  checkDepth(depth);
+  return std::make_shared<Generator>(Generator{std::move(next), depth});
 }
 
 Value::Value(Dict dict) {
@@ -121,7 +165,7 @@ double Value::number() const {
 
 const std::string &Value::text() const {
   if (auto *text = std::get_if<Text>(&data))
-    return **text;
+    return (*text)->text;
   throw TemplateError(std::string("a string is needed, not ") + typeName());
 }
 
@@ -152,6 +196,18 @@ LoopState *Value::loop() const {
   return loop ? loop->get() : nullptr;
 }
 
+Generator *Value::generator() const {
+  auto *generator = std::get_if<std::shared_ptr<Generator>>(&data);
+  return generator ? generator->get() : nullptr;
+}
+
+bool Value::isHashable() const {
+  if (isTuple())
+    return std::all_of(list().begin(), list().end(),
+                       [](const Value &item) { return item.isHashable(); });
+  return !isDict() && !isList(ListKind::List);
+}
+
 std::shared_ptr<const List> Value::sharedList() const {
   auto box = std::get<ListData>(data);
   return {box, &box->items};
@@ -162,7 +218,7 @@ unsigned Value::depth() const {
     return (*list)->depth;
   if (auto *dict = std::get_if<DictData>(&data))
     return (*dict)->depth;
-  return 0;
+  return isGenerator() ? generator()->depth : 0;
 }
 
 uint64_t Value::weight() const {
@@ -201,6 +257,9 @@ std::shared_ptr<const List> Value::iterate() const {
   } else if (isString()) {
     for (std::string_view character : charactersOf(text()))
       items->emplace_back(character);
+  } else if (isGenerator()) {
+    for (Value item; generator()->next(item);)
+      items->push_back(item);
   } else if (!isUndefined()) {
     throw TemplateError(std::string(typeName()) + " cannot be iterated over");
   }
@@ -222,7 +281,9 @@ int64_t Value::length() const {
 const char *Value::typeName() const {
   static constexpr const char *names[] = {
       "an undefined value", "none", "a boolean", "an integer",  "a float", "a string",
-      "a list",             "a mapping", "a function", "a namespace", "loop"};
+      "a list",             "a mapping", "a function", "a namespace", "loop",       "a generator"};
+  if (isList() && !isList(ListKind::List))
+    return isTuple() ? "a tuple" : isList(ListKind::Range) ? "a range" : "a view of a mapping";
   return names[data.index()];
 }
 
@@ -264,11 +325,21 @@ std::string Value::repr() const {
     return floatText(std::get<double>(data));
   if (isString())
     return pythonQuoted(text());
+  if (isList(ListKind::Range)) {
+    auto [start, stop, step] = bounds();
+    return "range(" + std::to_string(start) + ", " + std::to_string(stop) +
+           (step == 1 ? ")" : ", " + std::to_string(step) + ")");
+  }
   if (isList()) {
-    std::string out = "[";
+    static constexpr const char *opening[] = {"[",           "(",           "(", "",
+                                              "dict_keys([", "dict_values([", "dict_items(["};
+    std::string out;
     for (const Value &item : list())
-      out += (out.size() > 1 ? ", " : "") + item.repr();
-    return out + "]";
+      out += (out.empty() ? "" : ", ") + item.repr();
+    if (isTuple() && list().size() == 1)
+      out += ",";
+    const char *end = isTuple() ? ")" : isList(ListKind::List) ? "]" : "])";
+    return opening[size_t(listKind())] + out + end;
   }
   if (isDict()) {
     std::string out = "{";
@@ -277,7 +348,10 @@ std::string Value::repr() const {
     return out + "}";
   }
   if (const Callable *function = callable())
-    return "<function " + function->name + ">";
+    return function->isMacro ? "<Macro '" + function->name + "'>"
+                             : "<function " + function->name + ">";
+  if (isGenerator())
+    return "<generator>";
   return loop() ? "<LoopContext>" : "<Namespace>";
 }
 
@@ -293,8 +367,10 @@ bool Value::operator==(const Value &other) const {
     return true;
   if (isString())
     return text() == other.text();
-  if (isList())
-    return list() == other.list();
+  if (isList()) {
+    bool sameKind = listKind() == other.listKind() || (isTuple() && other.isTuple());
+    return sameKind && list() == other.list();
+  }
   if (isDict()) {
     if (dict().size() != other.dict().size())
       return false;
@@ -303,7 +379,8 @@ bool Value::operator==(const Value &other) const {
       return found && *found == entry.second;
     });
   }
-  return callable() == other.callable() && space() == other.space() && loop() == other.loop();
+  return callable() == other.callable() && space() == other.space() && loop() == other.loop() &&
+         generator() == other.generator();
 }
 
 bool Value::less(const Value &a, const Value &b) {
@@ -313,7 +390,7 @@ bool Value::less(const Value &a, const Value &b) {
     return a.number() < b.number();
   if (a.isString() && b.isString())
     return a.text() < b.text(); // UTF-8 sorts like code points
-  if (a.isList() && b.isList())
+  if (a.isList() && b.isList() && (a.listKind() == b.listKind() || (a.isTuple() && b.isTuple())))
     return std::lexicographical_compare(a.list().begin(), a.list().end(), b.list().begin(),
                                         b.list().end(), less);
   throw TemplateError(std::string(a.typeName()) + " and " + b.typeName() +

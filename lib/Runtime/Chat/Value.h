@@ -2,6 +2,7 @@
 #ifndef LLMC_LIB_RUNTIME_CHAT_VALUE_H
 #define LLMC_LIB_RUNTIME_CHAT_VALUE_H
 
+#include <array>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -45,7 +46,22 @@ struct Arguments {
 struct Callable {
   std::string name;
   std::function<Value(const Arguments &)> call;
+  bool isMacro = false;
+  std::vector<std::string> parameters = {}; ///< of a macro
 };
+
+/// What Python's sequences of values differ in.
+enum class ListKind {
+  List,
+  Tuple,
+  Group, ///< of groupby: a tuple whose items are also `grouper` and `list`
+  Range,
+  Keys, Values, Items, ///< views of a mapping: no indices
+};
+
+/// What filters such as map return: items that are computed when they are asked
+/// for, once.
+struct Generator;
 
 /// `namespace()`: the only thing a template can change.
 struct Namespace {
@@ -59,6 +75,8 @@ struct LoopState {
   size_t depth = 1;
   std::vector<Value> lastChanged;
   bool changedOnce = false;
+  /// Of a recursive loop: its body over other items.
+  std::function<Value(const Value &)> recurse;
 };
 
 class Value {
@@ -68,7 +86,7 @@ public:
   Value(bool flag) : data(flag) {}
   Value(int64_t number) : data(number) {}
   Value(double number) : data(number) {}
-  Value(std::string text) : data(std::make_shared<const std::string>(std::move(text))) {}
+  Value(std::string text) : data(std::make_shared<const TextBox>(TextBox{std::move(text), false})) {}
   Value(std::string_view text) : Value(std::string(text)) {}
   Value(const char *text) : Value(std::string(text)) {}
   Value(List list);
@@ -76,6 +94,11 @@ public:
   Value(std::shared_ptr<Callable> callable) : data(std::move(callable)) {}
   Value(std::shared_ptr<Namespace> space) : data(std::move(space)) {}
   Value(std::shared_ptr<LoopState> loop) : data(std::move(loop)) {}
+  Value(std::shared_ptr<Generator> generator) : data(std::move(generator)) {}
+  static Value ofKind(ListKind kind, List list);
+  static Value range(int64_t start, int64_t stop, int64_t step);
+  /// A string that counts as escaped (Markup of Python).
+  static Value markup(std::string text);
   static Value fromJson(const nlohmann::ordered_json &json, unsigned depth = 0);
 
   bool isUndefined() const { return std::holds_alternative<Undefined>(data); }
@@ -86,7 +109,20 @@ public:
   bool isFloat() const { return std::holds_alternative<double>(data); }
   bool isNumber() const { return isInteger() || isFloat(); }
   bool isString() const { return std::holds_alternative<Text>(data); }
+  bool isMarkup() const { return isString() && std::get<Text>(data)->markup; }
+  /// A list, tuple, range or view.
   bool isList() const { return std::holds_alternative<ListData>(data); }
+  bool isList(ListKind kind) const { return isList() && listKind() == kind; }
+  bool isTuple() const { return isList(ListKind::Tuple) || isList(ListKind::Group); }
+  /// A list that has indices: no view.
+  bool isIndexed() const {
+    return isList(ListKind::List) || isTuple() || isList(ListKind::Range);
+  }
+  /// Start, stop and step of a range.
+  const std::array<int64_t, 3> &bounds() const { return std::get<ListData>(data)->bounds; }
+  ListKind listKind() const { return std::get<ListData>(data)->kind; }
+  bool isGenerator() const { return std::holds_alternative<std::shared_ptr<Generator>>(data); }
+  bool isHashable() const;
   bool isDict() const { return std::holds_alternative<DictData>(data); }
   bool isCallable() const { return std::holds_alternative<std::shared_ptr<Callable>>(data); }
 
@@ -101,12 +137,14 @@ public:
   const Callable *callable() const;
   Namespace *space() const;
   LoopState *loop() const;
+  Generator *generator() const;
   std::shared_ptr<const List> sharedList() const;
 
   bool truthy() const;
   /// The member of a dict, or null.
   const Value *find(const Value &key) const;
-  /// What a for loop goes over: list items, dict keys, characters.
+  /// What a for loop goes over: list items, dict keys, characters, what a
+  /// generator still has.
   std::shared_ptr<const List> iterate() const;
   /// len(); -1 for a value without one.
   int64_t length() const;
@@ -131,23 +169,56 @@ private:
     List items;
     unsigned depth;
     uint64_t weight;
+    ListKind kind;
+    std::array<int64_t, 3> bounds; ///< of a range: start, stop, step
   };
   struct DictBox {
     Dict items;
     unsigned depth;
     uint64_t weight;
   };
-  using Text = std::shared_ptr<const std::string>;
+  struct TextBox {
+    std::string text;
+    bool markup;
+  };
+  using Text = std::shared_ptr<const TextBox>;
   using ListData = std::shared_ptr<const ListBox>;
   using DictData = std::shared_ptr<const DictBox>;
   std::variant<Undefined, None, bool, int64_t, double, Text, ListData, DictData,
-               std::shared_ptr<Callable>, std::shared_ptr<Namespace>, std::shared_ptr<LoopState>>
+               std::shared_ptr<Callable>, std::shared_ptr<Namespace>, std::shared_ptr<LoopState>,
+               std::shared_ptr<Generator>>
       data;
 };
 
-/// json.dumps with ensure_ascii=False. \p indent below 0: on one line.
-std::string toJson(const Value &value, int64_t indent, const std::string &itemSeparator,
-                   const std::string &keySeparator, bool sortKeys);
+struct Generator {
+  /// The next item, or nothing at the end. Throws TemplateError.
+  std::function<bool(Value &item)> next;
+  unsigned depth; ///< generators within each other: they are asked by recursion
+};
+
+/// One item after the other of whatever can be iterated over, without asking a
+/// generator for more than is taken.
+class Items {
+public:
+  explicit Items(const Value &value);
+  bool next(Value &item);
+  unsigned depth() const { return source.depth(); }
+
+private:
+  Value source;
+  std::shared_ptr<const List> items; ///< null for a generator
+  size_t at = 0;
+};
+
+/// A generator of \p next, which asks \p items for its own.
+Value makeGenerator(const Items &items, std::function<bool(Value &item)> next);
+
+/// json.dumps. Nothing for \p indent: on one line.
+struct JsonStyle {
+  bool ensureAscii = false, sortKeys = false, multiline = false;
+  std::string indent, item = ", ", key = ": ";
+};
+std::string toJson(const Value &value, const JsonStyle &style);
 
 /// Python's spelling of a float.
 std::string floatText(double number);

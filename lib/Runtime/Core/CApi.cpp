@@ -143,6 +143,29 @@ llmc_status llmc_artifact_apply_chat_template(const llmc_artifact *artifact,
   });
 }
 
+llmc_status llmc_chat_template_render(const char *source, size_t source_bytes,
+                                      const char *variables, size_t variables_bytes,
+                                      const int64_t *now, char *text, size_t *bytes) {
+  return guarded([&] {
+    required(bytes, "bytes");
+    std::string_view given(variables_bytes ? &required(variables, "variables") : "{}",
+                           variables_bytes ? variables_bytes : 2);
+    nlohmann::ordered_json parsed;
+    try {
+      parsed = nlohmann::ordered_json::parse(given);
+    } catch (const nlohmann::json::exception &error) {
+      throw InputError(std::string("The variables of the chat template are no JSON: ") +
+                       error.what());
+    }
+    rt::ChatTemplate chat({source_bytes ? &required(source, "source") : "", source_bytes});
+    std::string found = chat.render(parsed, now ? std::optional<int64_t>(*now) : std::nullopt);
+    size_t room = *bytes;
+    giveBack(found.data(), found.size(), text, bytes);
+    if (text && found.size() < room)
+      text[found.size()] = '\0';
+  });
+}
+
 llmc_status llmc_session_create(const llmc_artifact *artifact, const llmc_session_options *options,
                                 llmc_session **session) {
   return guarded([&] {

@@ -184,6 +184,12 @@ TEST(ChatTemplate, ErrorsNameLineAndExpression) {
   EXPECT_THAT(messageOf("\n{% if x %}"), HasSubstr("endif"));
   EXPECT_THAT(messageOf("{% endif %}"), HasSubstr("line 1"));
   EXPECT_THAT(messageOf("{% include 'x' %}"), HasSubstr("include"));
+  EXPECT_THAT(messageOf("{% do l %}"), HasSubstr("\"do\" is an extension"));
+  EXPECT_THAT(messageOf("{% block a %}{% endblock %}"), HasSubstr("a chat template is one file"));
+  EXPECT_THAT(messageOf("{% autoescape true %}"), HasSubstr("no HTML"));
+  EXPECT_THAT(messageOf("{{ x | wordwrap }}"), HasSubstr("no filter \"wordwrap\""));
+  EXPECT_THAT(messageOf("a\n{{ [x] | map('wordwrap') | list }}"),
+              AllOf(HasSubstr("line 2"), HasSubstr("no filter \"wordwrap\"")));
   for (const char *bad : {"{{ }}", "{{ x", "{{ (x }}", "{% for %}{% endfor %}", "{{ x + }}",
                           "{{ 'x }}", "{# x", "{% raw %}", "{{ a b }}", "{% set x %}", "{{ x[] }}",
                           "{% break %}", "{{ 99999999999999999999 }}", "{{ '\\uD800' }}",
@@ -211,6 +217,20 @@ TEST(ChatTemplate, BoundsWhatATemplateTakes) {
                     "{% set ns.v = [ns.v] %}{% endfor %}{{ ns.v }}"),
         std::string("{% set ns = namespace(v=[1]) %}{% for i in range(100) %}"
                     "{% set ns.v = [ns.v, ns.v] %}{% endfor %}{{ ns.v }}"),
+        // Generators within each other, searches in long lists, dictionaries from
+        // long lists, characters of long texts, loops that call themselves.
+        std::string("{% set ns = namespace(v=[1]) %}{% for i in range(1000) %}"
+                    "{% set ns.v = ns.v | map('string') %}{% endfor %}{{ ns.v | list }}"),
+        std::string("{% for i in range(9000) %}{{ 0 in range(1, 90000) }}{% endfor %}"),
+        std::string("{{ dict(range(2000) | map('list') | list) }}"),
+        std::string("{% set s = 'a' * 100000 %}{% for i in range(900) %}"
+                    "{{ s | length + s[0] | length }}{% endfor %}"),
+        std::string("{% for c in 'a' * 1000000 %}{% endfor %}"),
+        std::string("{% for i in [1] recursive %}{{ loop([1]) }}{% endfor %}"),
+        std::string("{{ [1] | slice(900000000000) | list }}"),
+        std::string("{{ [1] | batch(900000000000, 1) | list }}"),
+        std::string("{{ '{:>9999999999}'.format(1) }}"), std::string("{{ 1 | round(999999) }}"),
+        std::string("{{ range(1000, 0, -1) | map('string') | batch(1, 0) | map('nothing') | list }}"),
         "{{ " + deep, chain + " }}", filters + " }}", ifs,
         std::string("{{ 9223372036854775807 + 1 }}"), std::string("{{ x // 0 }}"),
         std::string("{{ '%999999999d' % 1 }}"), std::string("{{ '' | center(9999999999) }}"),
@@ -220,7 +240,17 @@ TEST(ChatTemplate, BoundsWhatATemplateTakes) {
   EXPECT_THROW(ChatTemplate(std::string(2 << 20, 'x')), llmc::InputError);
 }
 
+TEST(ChatTemplate, SortsNanWithoutHarm) {
+  // NaN has no order; what comes out is any order, of all items.
+  EXPECT_EQ(render("{% set ns = namespace(v=[]) %}{% for i in range(100) %}"
+                   "{% set ns.v = ns.v + ['nan' | float, 100 - i] %}{% endfor %}"
+                   "{{ ns.v | sort | length }}"),
+            "200");
+}
+
 TEST(ChatTemplate, CyclesDoNotHurt) {
+  EXPECT_EQ(render("{% set ns = namespace(v=[1]) %}{% set ns.v = ns.v | map('string', ns) %}x"),
+            "x");
   EXPECT_EQ(render("{% set ns = namespace() %}{% set ns.a = ns %}{% set ns.b = [ns] %}"
                    "{{ ns.a.b|length }}"),
             "1");
