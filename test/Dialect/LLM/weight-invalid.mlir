@@ -20,6 +20,27 @@ llm.weight_family @weight_family_c2 "layers.{i}.w" from "blk.w" layers [0, 4] : 
 
 // -----
 
+// expected-error @+1 {{takes 64 rows from row 65 on, the stored tensor has 128}}
+llm.weight_family @weight_family_c3 "w" rows 65 of 128 : !llm.weight<[64], #llm.dense<f32>>
+
+// -----
+
+// expected-error @+1 {{has first_row without stored_rows or the reverse; give both or neither}}
+llm.weight_family @weight_family_c3_half "w" {first_row = 1 : i64} : !llm.weight<[64], #llm.dense<f32>>
+
+// -----
+
+// expected-error @+1 {{is transposed, which only a matrix of plain floats can be}}
+llm.weight_family @weight_family_c4_vector "w" transposed : !llm.weight<[64], #llm.dense<f32>>
+
+// -----
+
+#q8_0 = #llm.blocks<"q8_0", bits = 8, size = 32, scale = f16, zero = 0, order = linear>
+// expected-error @+1 {{is transposed, which only a matrix of plain floats can be}}
+llm.weight_family @weight_family_c4_blocks "w" transposed : !llm.weight<[64, 64], #q8_0>
+
+// -----
+
 func.func @param_c1_no_family() {
   // expected-error @+1 {{family @w must be a symbol of llm.weight_family}}
   %0 = llm.param @w : !llm.weight<[64], #llm.dense<f32>>

@@ -12,6 +12,10 @@ llm.weight_family @embed "model.embed_tokens.weight" : !llm.weight<[256, 64], #l
 llm.weight_family @q "model.layers.{i}.q.weight" from "blk.{i}.attn_q.weight" layers [0, 2, 3, 4] : !llm.weight<[64, 64], #q4_1>
 // CHECK: llm.weight_family @down "down.{i}" layers [0, 4] : !llm.weight<[8, 64, 32], #q8_0_blocks>
 llm.weight_family @down "down.{i}" layers [0, 4] : !llm.weight<[8, 64, 32], #q8_0>
+// CHECK: llm.weight_family @k "c_attn.{i}" rows 64 of 192 transposed layers [0, 4] : !llm.weight<[64, 64], #llm.dense<f32>>
+llm.weight_family @k "c_attn.{i}" rows 64 of 192 transposed layers [0, 4] : !llm.weight<[64, 64], #llm.dense<f32>>
+// CHECK: llm.weight_family @k_bias "c_attn_b.{i}" rows 0 of 192 layers [0, 4] : !llm.weight<[64], #llm.dense<f32>>
+llm.weight_family @k_bias "c_attn_b.{i}" rows 0 of 192 layers [0, 4] : !llm.weight<[64], #llm.dense<f32>>
 // CHECK: llm.state_family @kv layers [0, 4] : !llm.cache<paged, [2, 16, 16], f32>
 llm.state_family @kv layers [0, 4] : !llm.cache<paged, [2, 16, 16], f32>
 

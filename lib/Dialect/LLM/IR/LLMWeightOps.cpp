@@ -22,9 +22,32 @@ LogicalResult WeightFamilyOp::verify() {
   if (failed(verifyTemplate(*this, "source", getSource(), layered)))
     return failure();
   // weight_family_c2
-  if (getCheckpoint())
-    return verifyTemplate(*this, "checkpoint", *getCheckpoint(), layered);
+  if (getCheckpoint() &&
+      failed(verifyTemplate(*this, "checkpoint", *getCheckpoint(), layered)))
+    return failure();
+  WeightType type = getType();
+  // weight_family_c3
+  if (getFirstRow().has_value() != getStoredRows().has_value())
+    return emitOpError("has first_row without stored_rows or the reverse; give both or neither");
+  int64_t rows = type.getShape().empty() ? 0 : type.getShape()[0];
+  if (getFirstRow() && (int64_t(*getFirstRow()) < 0 || rows > int64_t(*getStoredRows()) ||
+                        int64_t(*getFirstRow()) > int64_t(*getStoredRows()) - rows))
+    return emitOpError("takes ") << rows << " rows from row " << int64_t(*getFirstRow())
+                                 << " on, the stored tensor has " << int64_t(*getStoredRows());
+  // weight_family_c4
+  if (getTransposed() && (type.getRank() != 2 || !isa<DenseAttr>(type.getStorage())))
+    return emitOpError("is transposed, which only a matrix of plain floats can be, it is ")
+           << type;
   return success();
+}
+
+SmallVector<int64_t> WeightFamilyOp::getStoredShape() {
+  SmallVector<int64_t> shape(getType().getShape());
+  if (getStoredRows() && !shape.empty())
+    shape[0] = int64_t(*getStoredRows());
+  if (getTransposed())
+    std::swap(shape[0], shape[1]);
+  return shape;
 }
 
 /// The family that a member names, with a message where there is none.

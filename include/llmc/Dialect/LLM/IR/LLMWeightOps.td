@@ -10,19 +10,33 @@ def LLM_WeightFamilyOp : LLM_Op<"weight_family", [Symbol]> {
     `source` is the published name with `{i}` for the layer, `checkpoint` the name in
     the file where it differs (GGUF). Without `layers` the family has one member.
 
+    A member may be a part of what is stored: `rows 576 of 960` are the rows from 576 on, as
+    many as the type has, of a tensor of 960 (a fused projection or its bias). `transposed`
+    says that the file holds the matrix as [columns, rows]; rows are those of the weight then,
+    the columns of what is stored.
+
     Constraints: `weight_family_c1` the source is not empty and holds `{i}` exactly where
-    there are layers; `weight_family_c2` so does a checkpoint name.
+    there are layers; `weight_family_c2` so does a checkpoint name; `weight_family_c3` a range
+    of rows lies inside the stored tensor; `weight_family_c4` a transposed weight is a matrix
+    of plain floats.
 
     ```mlir
     llm.weight_family @q_proj "model.layers.{i}.self_attn.q_proj.weight"
         layers [0, 30] : !llm.weight<[576, 576], #llm.dense<f32>>
+    llm.weight_family @k "h.{i}.attn.c_attn.weight" rows 768 of 2304 transposed layers [0, 12]
+        : !llm.weight<[768, 768], #llm.dense<f32>>
     ```
   }];
   let arguments = (ins SymbolNameAttr:$sym_name, StrAttr:$source, OptionalAttr<StrAttr>:$checkpoint,
-      OptionalAttr<LLM_LayersAttr>:$layers, TypeAttrOf<LLM_WeightType>:$type);
+      OptionalAttr<LLM_LayersAttr>:$layers, TypeAttrOf<LLM_WeightType>:$type,
+      OptionalAttr<I64Attr>:$first_row, OptionalAttr<I64Attr>:$stored_rows, UnitAttr:$transposed);
   let assemblyFormat = [{
-    $sym_name $source (`from` $checkpoint^)? (`layers` custom<LayerRanges>($layers)^)? attr-dict
-    `:` $type
+    $sym_name $source (`from` $checkpoint^)? (`rows` $first_row^ `of` $stored_rows)?
+    (`transposed` $transposed^)? (`layers` custom<LayerRanges>($layers)^)? attr-dict `:` $type
+  }];
+  let extraClassDeclaration = [{
+    /// Shape of the tensor in the file that a member is, or is a part of.
+    ::llvm::SmallVector<int64_t> getStoredShape();
   }];
   let hasVerifier = 1;
 }
