@@ -9,10 +9,12 @@ arithmetic. With --golden in f32 the greedy tokens are the published ones. With
 --no-permutation the rows of q and k are left as they were, and the numbers have to differ.
 """
 import argparse
+import json
 import shutil
 import sys
 from pathlib import Path
 
+import gguf_families
 import gguf_model
 import tensors
 import tiny
@@ -49,7 +51,13 @@ def main():
     meant = gguf_model.convert(source, model, arguments.type, arguments.version)
     plain = work / "plain"
     plain.mkdir()
-    shutil.copy(source / "config.json", plain)
+    config = json.loads((source / "config.json").read_text())
+    # What the file cannot say is another model than the published one.
+    changed = {key: value(config)
+               for key, value in gguf_families.of(config).get("changed", {}).items()}
+    if any(config[key] != value for key, value in changed.items()):
+        tokens = None
+    (plain / "config.json").write_text(json.dumps(config | changed))
     tensors.write(plain / "model.safetensors", meant)
 
     prompt = tensors.write_prompt(work / "prompt", ids)

@@ -1,7 +1,7 @@
-"""Writes a llama folder (config.json, model.safetensors) as GGUF, the way converters do.
+"""Writes a folder (config.json, model.safetensors) as GGUF, the way converters do.
 
-`convert` quantises the products' weights, keeps norms in f32, and permutes the rows of q and k
-so that the pairs of the rotary embedding are neighbours. It also returns the weights as the file
+`convert` quantises the products' weights, keeps norms in f32, and changes what the family's
+converter changes, such as the order of the rows of q and k. It also returns the weights as the file
 holds them, dequantised, in the order of the checkpoint.
 """
 import array
@@ -9,6 +9,7 @@ import json
 import math
 import struct
 
+import gguf_families
 import tensors
 
 TYPES = {"f32": 0, "f16": 1, "q4_0": 2, "q4_1": 3, "q8_0": 8}
@@ -102,88 +103,65 @@ def pair(key, kind, value):
     return string(key) + struct.pack("<I", kind) + packed
 
 
-def metadata(config):
-    rope = config["rope_parameters"]
-    pairs = [
-        ("general.architecture", STRING, "llama"),
-        ("general.name", STRING, "tiny"),
-        ("llama.block_count", UINT32, config["num_hidden_layers"]),
-        ("llama.embedding_length", UINT32, config["hidden_size"]),
-        ("llama.attention.head_count", UINT32, config["num_attention_heads"]),
-        ("llama.attention.head_count_kv", UINT32, config["num_key_value_heads"]),
-        ("llama.attention.key_length", UINT32, config["head_dim"]),
-        ("llama.attention.value_length", UINT32, config["head_dim"]),
-        ("llama.feed_forward_length", UINT32, config["intermediate_size"]),
-        ("llama.context_length", UINT32, config["max_position_embeddings"]),
-        ("llama.attention.layer_norm_rms_epsilon", FLOAT32, config["rms_norm_eps"]),
-        ("llama.vocab_size", UINT32, config["vocab_size"]),
-        ("llama.rope.dimension_count", UINT32, config["head_dim"]),
-        ("llama.rope.freq_base", FLOAT32, rope["rope_theta"]),
-    ]
-    if rope["rope_type"] == "linear":
-        pairs += [("llama.rope.scaling.type", STRING, "linear"),
-                  ("llama.rope.scaling.factor", FLOAT32, rope["factor"])]
-    return [pair(*each) for each in pairs]
+def typed_pair(key, value):
+    kind = STRING if isinstance(value, str) else FLOAT32 if isinstance(value, float) else UINT32
+    return pair(key, kind, value)
 
 
-def llama3_divisors(config):
-    """Converters store the llama3 scaling as a divisor of each frequency."""
-    rope = config["rope_parameters"]
-    original, factor = rope["original_max_position_embeddings"], rope["factor"]
-    low, high = rope["low_freq_factor"], rope["high_freq_factor"]
-    divisors = array.array("f")
-    for i in range(0, config["head_dim"], 2):
-        wavelength = 2 * math.pi * rope["rope_theta"] ** (i / config["head_dim"])
-        if wavelength < original / high:
-            divisors.append(1)
-        elif wavelength > original / low:
-            divisors.append(factor)
-        else:
-            smooth = (original / wavelength - low) / (high - low)
-            divisors.append(1 / ((1 - smooth) / factor + smooth))
-    return divisors
-
-
-NAMES = {
-    "model.embed_tokens": "token_embd", "model.norm": "output_norm", "lm_head": "output",
-    "self_attn.q_proj": "attn_q", "self_attn.k_proj": "attn_k", "self_attn.v_proj": "attn_v",
-    "self_attn.o_proj": "attn_output", "mlp.gate_proj": "ffn_gate", "mlp.up_proj": "ffn_up",
-    "mlp.down_proj": "ffn_down", "input_layernorm": "attn_norm",
-    "post_attention_layernorm": "ffn_norm",
-}
-
-
-def gguf_name(name):
+def gguf_name(name, names):
     stem, ending = name.rsplit(".", 1)
-    if stem.startswith("model.layers."):
-        _, _, layer, inner = stem.split(".", 3)
-        return f"blk.{layer}.{NAMES[inner]}.{ending}"
-    return f"{NAMES[stem]}.{ending}"
+    for outer in ("model.layers.", "transformer.h."):
+        if stem.startswith(outer):
+            layer, inner = stem[len(outer):].split(".", 1)
+            return f"blk.{layer}.{names[inner]}.{ending}"
+    return f"{names[stem]}.{ending}"
+
+
+def turned(shape, values):
+    """A matrix transposed."""
+    rows, width = shape
+    out = array.array("f")
+    for column in range(width):
+        out.extend(values[column::width])
+    return [width, rows], out
 
 
 def convert(folder, output, kind, version=3):
     """Writes `output`; returns the weights that it holds, under their checkpoint names."""
     config = json.loads((folder / "config.json").read_text())
-    heads = {"q_proj": config["num_attention_heads"], "k_proj": config["num_key_value_heads"]}
+    family = gguf_families.of(config)
+    heads = {}
+    if family["permuted"]:
+        heads = {"q_proj": config["num_attention_heads"], "k_proj": config["num_key_value_heads"]}
+    offset = family.get("norm_offset", 0)
     meant, entries = {}, []  # entries: name, shape, type, bytes
     for name, (shape, values) in tensors.read(folder / "model.safetensors").items():
         stored = kind if len(shape) == 2 else "f32"
-        order = None
+        order, plain = None, shape
         for part, count in heads.items():
             if f".{part}." in name:
                 order = permuted(shape[0], count)
                 values = reorder(values, [shape[0], len(values) // shape[0]], order)
+        moved = offset and name.endswith("norm.weight")
+        if moved:
+            values = array.array("f", [x + offset for x in values])
+        transposed = name.endswith(family.get("transposed", ()) or "\0")
+        if transposed:
+            shape, values = turned(shape, values)
         data, values = encode(values, stored)
-        entries.append((gguf_name(name), shape, stored, data))
+        entries.append((gguf_name(name, family["names"]), shape, stored, data))
         if order:
             back = sorted(range(len(order)), key=order.__getitem__)
             values = reorder(values, [shape[0], len(values) // shape[0]], back)
-        meant[name] = (shape, values)
-    if config["rope_parameters"]["rope_type"] == "llama3":
-        divisors = llama3_divisors(config)
-        entries.append(("rope_freqs.weight", [len(divisors)], "f32", divisors.tobytes()))
+        if moved:
+            values = array.array("f", [x - offset for x in values])
+        if transposed:
+            values = turned(shape, values)[1]
+        meant[name] = (plain, values)
+    for name, numbers in gguf_families.rope_tensors(config).items():
+        entries.append((name, [len(numbers)], "f32", numbers.tobytes()))
 
-    pairs = metadata(config)
+    pairs = [typed_pair(*each) for each in gguf_families.metadata(config)]
     head = b"GGUF" + struct.pack("<IQQ", version, len(entries), len(pairs)) + b"".join(pairs)
     body = bytearray()
     for name, shape, stored, data in entries:
