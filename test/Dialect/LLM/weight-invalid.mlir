@@ -30,14 +30,8 @@ llm.weight_family @weight_family_c3_half "w" {first_row = 1 : i64} : !llm.weight
 
 // -----
 
-// expected-error @+1 {{is transposed, which only a matrix of plain floats can be}}
-llm.weight_family @weight_family_c4_vector "w" transposed : !llm.weight<[64], #llm.dense<f32>>
-
-// -----
-
-#q8_0 = #llm.blocks<"q8_0", bits = 8, size = 32, scale = f16, zero = 0, order = linear>
-// expected-error @+1 {{is transposed, which only a matrix of plain floats can be}}
-llm.weight_family @weight_family_c4_blocks "w" transposed : !llm.weight<[64, 64], #q8_0>
+// expected-error @+1 {{is transposed, which only a matrix can be}}
+llm.weight_family @weight_family_c4 "w" transposed : !llm.weight<[64], #llm.dense<f32>>
 
 // -----
 

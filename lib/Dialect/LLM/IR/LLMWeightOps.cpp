@@ -35,9 +35,8 @@ LogicalResult WeightFamilyOp::verify() {
     return emitOpError("takes ") << rows << " rows from row " << int64_t(*getFirstRow())
                                  << " on, the stored tensor has " << int64_t(*getStoredRows());
   // weight_family_c4
-  if (getTransposed() && (type.getRank() != 2 || !isa<DenseAttr>(type.getStorage())))
-    return emitOpError("is transposed, which only a matrix of plain floats can be, it is ")
-           << type;
+  if (getTransposed() && type.getRank() != 2)
+    return emitOpError("is transposed, which only a matrix can be, it is ") << type;
   return success();
 }
 

@@ -17,8 +17,7 @@ def LLM_WeightFamilyOp : LLM_Op<"weight_family", [Symbol]> {
 
     Constraints: `weight_family_c1` the source is not empty and holds `{i}` exactly where
     there are layers; `weight_family_c2` so does a checkpoint name; `weight_family_c3` a range
-    of rows lies inside the stored tensor; `weight_family_c4` a transposed weight is a matrix
-    of plain floats.
+    of rows lies inside the stored tensor; `weight_family_c4` a transposed weight is a matrix.
 
     ```mlir
     llm.weight_family @q_proj "model.layers.{i}.self_attn.q_proj.weight"
