@@ -122,7 +122,10 @@ static Nearest findNearest(std::shared_ptr<const ModelSource> source, Descriptio
     distance = distance * 1000 - std::min<size_t>(999, model->configLedger.used.size());
     if (model->problems.empty())
       distance = 0;
-    if (distance < best.distance)
+    // And then the plainer one: what extends it adds something that nothing asks for.
+    bool plainer = distance == best.distance &&
+                   description->bases.size() < best.description->bases.size();
+    if (distance < best.distance || plainer)
       best = {description, model, distance};
   }
   return best;
