@@ -37,6 +37,7 @@ void describe(A &a, Rotary &s) {
   a("first", s.first);
   a("pairs", s.pairs);
   a("magnitude", s.magnitude, 1.0f);
+  a("beyond", s.beyond);
 }
 
 template <typename A>
@@ -61,8 +62,10 @@ void describe(A &a, AttentionSpec &s) {
   a("state", s.state);
   a("scale", s.scale, 1.0f);
   a("window", s.window);
+  a("chunk", s.chunk);
   a("softcap", s.softcap);
   a("sinks", s.sinks);
+  a("item_heads", s.itemHeads, int64_t(1));
   a("q_stride", s.qStride);
   a("q_offset", s.qOffset);
   a("out_stride", s.outStride);
@@ -93,6 +96,8 @@ void describe(A &a, EmbeddingSpec &s) {
   a("cols", s.cols);
   a("tile", s.tile);
   a("scale", s.scale, 1.0f);
+  a("index", s.index);
+  a("offset", s.offset);
 }
 
 template <typename A>
@@ -315,7 +320,10 @@ KernelChoice describeKernel(MLIRContext *context, const LinearSpec &spec) {
 }
 
 KernelChoice describeKernel(MLIRContext *context, const EmbeddingSpec &spec) {
-  return {embeddingKernelName(spec), "embedding", toDictionary(context, spec), 0};
+  int64_t rows = spec.rows - spec.offset;
+  bool byToken = spec.index == TableIndex::TokenId;
+  return {embeddingKernelName(spec), "embedding", toDictionary(context, spec), 0,
+          byToken ? rows : 0, byToken ? 0 : rows};
 }
 
 KernelChoice describeKernel(MLIRContext *context, const GenericSpec &spec) {
@@ -333,7 +341,7 @@ llvm::ArrayRef<KernelGenerator> cpuGenerators() {
            buildLinearKernel(module, spec, variant);
          return problem;
        })},
-      {"embedding", "tuned", "llm.embedding over every weight storage",
+      {"embedding", "tuned", "llm.embedding and llm.position_embedding over every weight storage",
        reads<EmbeddingSpec>(
            [](ModuleOp module, const EmbeddingSpec &spec, const CPUVariant &variant) {
              std::string problem = checkEmbedding(spec);
@@ -342,8 +350,8 @@ llvm::ArrayRef<KernelGenerator> cpuGenerators() {
              return problem;
            })},
       {"rows", "tuned",
-       "any DAG of llm.rms_norm, llm.layer_norm, llm.residual_add, llm.scale, llm.activation, "
-       "llm.gate and llm.select_rows along rows",
+       "any DAG of llm.rms_norm, llm.layer_norm, llm.residual_add, llm.scale, llm.softcap, "
+       "llm.activation, llm.gate and llm.select_rows along rows",
        reads<RowSpec>([](ModuleOp module, const RowSpec &spec, const CPUVariant &variant) {
          std::optional<RowProgram> program;
          std::string problem = fromSpec(spec, program);
@@ -358,7 +366,8 @@ llvm::ArrayRef<KernelGenerator> cpuGenerators() {
          buildPrologueKernel(module, spec, variant);
          return std::string();
        })},
-      {"paged-attention", "tuned", "llm.paged_attention over paged f32 state, causal or windowed",
+      {"paged-attention", "tuned",
+       "llm.paged_attention over paged f32 state, causal, windowed or in chunks, with softcap",
        reads<AttentionSpec>([](ModuleOp module, const AttentionSpec &spec,
                                const CPUVariant &variant) {
          buildAttentionKernel(module, spec, variant);

@@ -29,6 +29,8 @@ struct KernelChoice {
   mlir::DictionaryAttr config;
   /// Bytes a thread.
   int64_t scratch = 0;
+  /// What token ids and positions must stay below, where they choose rows of a table.
+  int64_t tokensBelow = 0, positionsBelow = 0;
 };
 
 KernelChoice describeKernel(mlir::MLIRContext *context, const LinearSpec &spec);

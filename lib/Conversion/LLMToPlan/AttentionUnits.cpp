@@ -166,7 +166,15 @@ LogicalResult Converter::lowerPrologue(const Unit &unit) {
     turn.pairs = rope.getPairing() == RopePairing::Halves ? kernels::RotaryPairs::Halves
                                                           : kernels::RotaryPairs::Interleaved;
     turn.magnitude = float(rope.getMagnitude());
-    uses.push_back(use(packConstants("frequencies", rope.getFrequencies().asArrayRef())));
+    SmallVector<float> frequencies(rope.getFrequencies().asArrayRef());
+    // No sequence gets so long otherwise, and the short ones are all that is ever used.
+    if (rope.hasLong() && rope.getBeyond() < maxContext) {
+      frequencies.append(rope.getLongFrequencies().asArrayRef().begin(),
+                         rope.getLongFrequencies().asArrayRef().end());
+      turn.beyond = rope.getBeyond();
+      recomputeBeyond.insert(rope.getBeyond());
+    }
+    uses.push_back(use(packConstants("frequencies", frequencies)));
     if ((hasQ && !q.rotary) || (hasK && !k.rotary)) {
       if (hasQ && hasK)
         return unit.op->emitError("only one of q and k turns; one launch turns both: disable the "
@@ -199,6 +207,10 @@ LogicalResult Converter::lowerAttention(const Unit &unit) {
   spec.state = pagedState(cast<CacheType>(attention.getCache().getType()), options.blockTokens);
   spec.scale = float(attention.getScale().convertToDouble());
   spec.window = attention.getWindow().value_or(0);
+  spec.chunk = attention.getChunk().value_or(0);
+  if (std::optional<APFloat> cap = attention.getSoftcap())
+    spec.softcap = float(cap->convertToDouble());
+  spec.itemHeads = kernels::attentionItemHeads(spec.heads, spec.state.heads);
   spec.qStride = q->stride;
   spec.qOffset = q->offset;
   RowBuffer out = newBuffer("attended", outShape[1] * outShape[2], q->rows);
@@ -206,7 +218,7 @@ LogicalResult Converter::lowerAttention(const Unit &unit) {
   bind(unit.resolve(attention.getResult()), out);
   launch(unit.op->getLoc(), kernels::describeKernel(module.getContext(), spec),
          {use(*q, plan::Access::Read), use(state->second), use(out, plan::Access::Write)},
-         items(spec.state.heads, q->rows), "paged attention");
+         items(spec.heads / spec.itemHeads, q->rows), "paged attention");
   return success();
 }
 

@@ -100,6 +100,10 @@ void Converter::launch(Location loc, const kernels::KernelChoice &kernel,
       auto op = plan::KernelOp::create(declare, loc, name, kernel.symbol, kernel.generator,
                                        kernel.scratch);
       op->setAttr("plan.config", kernel.config);
+      if (kernel.tokensBelow)
+        op.setTokensBelow(kernel.tokensBelow);
+      if (kernel.positionsBelow)
+        op.setPositionsBelow(kernel.positionsBelow);
     }
   }
   plan::LaunchOp::create(step, loc, name, uses, items, what);
@@ -149,7 +153,7 @@ LogicalResult Converter::lowerUnit(const Unit &unit) {
     return lowerPrologue(unit);
   if (has(PagedAttentionOp()))
     return lowerAttention(unit);
-  if (has(EmbeddingOp()))
+  if (has(EmbeddingOp(), PositionEmbeddingOp()))
     return lowerEmbedding(unit);
   return lowerRows(unit);
 }
@@ -205,6 +209,20 @@ LogicalResult Converter::convertObserve(ObserveOp observe) {
   return success();
 }
 
+/// Over all repeats.
+LayersAttr Converter::layersOf(func::FuncOp function) {
+  SmallVector<int64_t> layers;
+  module.walk([&](RepeatOp repeat) {
+    int64_t period = int64_t(repeat.getCallees().size());
+    for (auto [j, callee] :
+         llvm::enumerate(repeat.getCallees().getAsRange<FlatSymbolRefAttr>()))
+      for (int64_t r = 0; callee.getValue() == function.getSymName() && r < int64_t(repeat.getCount());
+           ++r)
+        layers.push_back(int64_t(repeat.getFrom()) + r * period + int64_t(j));
+  });
+  return LayersAttr::fromList(module.getContext(), layers);
+}
+
 LogicalResult Converter::convertRepeat(RepeatOp repeat) {
   if (repeat.getCarried().size() != 1)
     return repeat.emitError("carries ")
@@ -228,6 +246,7 @@ LogicalResult Converter::convertRepeat(RepeatOp repeat) {
     if (!function || function.isExternal())
       return repeat.emitError("callee @") << callee.getValue() << " has no body";
     layer = int64_t(j);
+    functionLayers = layersOf(function);
     Block &body = function.getBody().front();
     // The same function may be converted again for another place: its values get new memory.
     body.walk([&](Operation *op) {
@@ -247,6 +266,7 @@ LogicalResult Converter::convertRepeat(RepeatOp repeat) {
       return failure();
   }
   layer.reset();
+  functionLayers = {};
   bind(repeat.getResults().front(), *carried);
   return success();
 }
@@ -318,8 +338,8 @@ LogicalResult Converter::run() {
     return module.emitError("max-context is ")
            << options.maxContext << ", more than the " << context_length
            << " positions that the model was made for; give at most that many";
-  int64_t maxContext = options.maxContext ? options.maxContext
-                                          : std::min<int64_t>(context_length, 4096);
+  maxContext = options.maxContext ? options.maxContext
+                                  : std::min<int64_t>(context_length, 4096);
   int64_t blocks = options.blocks
                        ? options.blocks
                        : (maxContext + options.blockTokens - 1) / options.blockTokens;
@@ -376,6 +396,9 @@ LogicalResult Converter::run() {
   for (Operation &op : llvm::make_early_inc_range(*module.getBody()))
     if (&op != program.getOperation())
       op.erase();
+  if (!recomputeBeyond.empty())
+    program.setRecomputeBeyond(
+        SmallVector<int64_t>(recomputeBeyond.begin(), recomputeBeyond.end()));
   module->removeAttr("llm.model");
   return success();
 }

@@ -19,6 +19,8 @@
 #include "mlir/IR/SymbolTable.h"
 #include "llvm/ADT/StringMap.h"
 
+#include <set>
+
 namespace llmc {
 
 /// Where the rows of a value lie: `width` columns of a slice from `offset` on.
@@ -99,6 +101,7 @@ private:
   mlir::LogicalResult convertBlock(mlir::Block &block);
   mlir::LogicalResult convertOp(mlir::Operation *op);
   mlir::LogicalResult convertRepeat(llm::RepeatOp repeat);
+  llm::LayersAttr layersOf(mlir::func::FuncOp function);
   mlir::LogicalResult convertObserve(llm::ObserveOp observe);
   mlir::LogicalResult lowerUnit(const Unit &unit);
   static Unit makeUnit(mlir::Operation *op);
@@ -152,6 +155,10 @@ private:
     bool perLayer = false;
   };
   llm::WeightFamilyOp familyOf(mlir::Value weight);
+  /// The layers that a weight is packed for: those of the function being converted. Each
+  /// layer runs in one function, so that nothing is packed twice where kinds of layers fuse
+  /// differently. Null for a family without layers.
+  mlir::FailureOr<llm::LayersAttr> layersHere(mlir::Location loc, llm::WeightFamilyOp family);
   /// Rows of several weights as panels: one after another, or alternating in runs of 16.
   mlir::FailureOr<PackedWeight> packPanels(mlir::Location loc, llvm::ArrayRef<mlir::Value> weights,
                                            int64_t tile, bool interleave);
@@ -177,6 +184,10 @@ private:
   /// Why the target has no kernel for the unit at hand.
   std::string refusal;
   int64_t ranks = 1;
+  /// Tokens of a sequence that the program is for.
+  int64_t maxContext = 0;
+  /// Lengths at which a rotary record changes its frequencies.
+  std::set<int64_t> recomputeBeyond;
   /// The grid of the ranks, and the plan's group of all of them once it is needed.
   std::string ranksOf, group;
   plan::ProgramOp program;
@@ -192,6 +203,8 @@ private:
   llvm::StringMap<std::string> knownKernels;
   /// The layer within the period of the repeat being converted.
   std::optional<int64_t> layer;
+  /// All layers that the function being converted runs for; null in the entry.
+  llm::LayersAttr functionLayers;
   /// Cache values -> the state they are versions of.
   llvm::DenseMap<mlir::Value, PackedWeight> caches;
 };

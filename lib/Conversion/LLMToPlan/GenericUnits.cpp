@@ -25,9 +25,16 @@ static std::optional<Refusal> whyNotLinear(const Unit &unit) {
       products.push_back(op);
   auto gate = unit.first<GateOp>();
   auto residual = unit.first<ResidualAddOp>();
+  auto activation = unit.first<ActivationOp>();
   for (Operation *op : unit.ops)
-    if (!isProduct(op) && op != gate.getOperation() && op != residual.getOperation())
-      return Refusal{op, "is not part of the linear kernel's epilogue (bias, gate, residual)"};
+    if (!isProduct(op) && op != gate.getOperation() && op != residual.getOperation() &&
+        op != activation.getOperation())
+      return Refusal{op, "is not part of the linear kernel's epilogue (bias, gate or activation, "
+                         "residual)"};
+  if (activation && (products.size() != 1 || gate ||
+                     activation.getInput() != products.front()->getResult(0) ||
+                     unit.isResult(activation.getInput())))
+    return Refusal{activation, "does not take the launch's only product, and all of it"};
   for (Operation *op : products)
     if (unit.resolve(op->getOperand(0)) != unit.resolve(products.front()->getOperand(0)))
       return Refusal{op, "reads another input than the first product of the launch"};
@@ -61,8 +68,8 @@ static std::optional<Refusal> whyNotRows(const Unit &unit) {
     return cast<RankedTensorType>(op->getResult(0).getType()).getShape().drop_front();
   };
   for (Operation *op : unit.ops) {
-    if (!isa<RMSNormOp, LayerNormOp, ResidualAddOp, ScaleOp, ActivationOp, GateOp, SelectRowsOp>(
-            op))
+    if (!isa<RMSNormOp, LayerNormOp, ResidualAddOp, ScaleOp, SoftcapOp, ActivationOp, GateOp,
+             SelectRowsOp>(op))
       return Refusal{op, unit.ops.size() > 1
                              ? "no CPU kernel computes this operation as part of a row fusion"
                              : "no CPU kernel computes this operation"};
@@ -78,7 +85,7 @@ std::optional<Refusal> whyNotTuned(const Unit &unit) {
   };
   if (any(LinearOp(), OutputHeadOp()))
     return whyNotLinear(unit);
-  if (any(KVAppendOp(), PagedAttentionOp(), EmbeddingOp()))
+  if (any(KVAppendOp(), PagedAttentionOp(), EmbeddingOp(), PositionEmbeddingOp()))
     return std::nullopt;
   return any(RotaryOp()) ? whyNotPrologue(unit) : whyNotRows(unit);
 }
@@ -196,6 +203,9 @@ private:
 } // namespace
 
 LogicalResult Converter::lowerGeneric(const Unit &unit) {
+  for (RotaryOp rotary : unit.all<RotaryOp>())
+    if (RopeAttr rope = rotary.getRope(); rope.hasLong() && rope.getBeyond() < maxContext)
+      recomputeBeyond.insert(rope.getBeyond());
   RowFunctionWriter writer(unit);
   kernels::GenericSpec spec;
   spec.function = writer.write();

@@ -46,6 +46,7 @@ LogicalResult Converter::lowerLinear(const Unit &unit) {
   SmallVector<Product> products = productsOf(unit);
   auto gate = unit.first<GateOp>();
   auto residual = unit.first<ResidualAddOp>();
+  auto activation = unit.first<ActivationOp>();
   auto x = bufferOf(unit.resolve(products.front().input), unit.op);
   if (failed(x))
     return failure();
@@ -85,6 +86,8 @@ LogicalResult Converter::lowerLinear(const Unit &unit) {
   spec.gated = gated;
   if (gated)
     spec.activation = gateActivation(gate.getFunction());
+  if (activation)
+    spec.activation = gateActivation(activation.getFunction());
   spec.outputWidth = gated ? products.front().width : total;
   spec.bias = anyBias;
   spec.residual = bool(residual);
@@ -106,7 +109,9 @@ LogicalResult Converter::lowerLinear(const Unit &unit) {
   std::string what = isa<FusionOp>(unit.op) ? cast<FusionOp>(unit.op).getPattern().str()
                                             : unit.op->getName().getStringRef().str();
   if (residual) {
-    Value product = gated ? gate.getResult() : products.front().result;
+    Value product = gated        ? gate.getResult()
+                    : activation ? activation.getResult()
+                                 : products.front().result;
     Value stream = residual.getDelta() == product ? residual.getStream() : residual.getDelta();
     auto buffer = bufferOf(unit.resolve(stream), unit.op);
     if (failed(buffer))
@@ -133,6 +138,8 @@ LogicalResult Converter::lowerLinear(const Unit &unit) {
     uses.push_back(use(out, plan::Access::Write));
     if (gated) {
       bind(unit.resolve(gate.getResult()), out);
+    } else if (activation) {
+      bind(unit.resolve(activation.getResult()), out);
     } else {
       int64_t column = 0;
       for (Product &product : products) {
@@ -152,28 +159,40 @@ LogicalResult Converter::lowerLinear(const Unit &unit) {
 }
 
 LogicalResult Converter::lowerEmbedding(const Unit &unit) {
-  auto embedding = cast<EmbeddingOp>(unit.ops.front());
+  Operation *embedding = unit.ops.front();
   if (unit.ops.size() != 1)
-    return unit.op->emitError("the embedding kernel computes llm.embedding alone");
-  auto type = cast<WeightType>(embedding.getTable().getType());
+    return unit.op->emitError("the embedding kernel computes llm.embedding or "
+                              "llm.position_embedding alone");
+  auto ofPositions = dyn_cast<PositionEmbeddingOp>(embedding);
+  Value source = ofPositions ? ofPositions.getTable() : cast<EmbeddingOp>(embedding).getTable();
+  auto type = cast<WeightType>(source.getType());
   auto storage = kernels::findStorage(type.getStorageName());
   if (!storage)
-    return embedding.emitError("no CPU kernel reads a table stored as ") << type.getStorageName();
+    return embedding->emitError("no CPU kernel reads a table stored as ") << type.getStorageName();
   // A tied table is packed once, in the layout of the output head's product.
   kernels::EmbeddingSpec spec;
   spec.storage = *storage;
   spec.rows = type.getShape()[0];
   spec.cols = type.getShape()[1];
   spec.tile = kernels::linearTile(spec.rows, /*gated=*/false);
+  if (ofPositions) {
+    spec.index = kernels::TableIndex::Position;
+    spec.offset = ofPositions.getOffset();
+    if (maxContext > spec.rows - spec.offset)
+      return embedding->emitError("max-context is ")
+             << maxContext << ", but the table has rows for " << spec.rows - spec.offset
+             << " positions; compile for at most that many (--max-context)";
+  }
   if (std::string problem = kernels::checkEmbedding(spec); !problem.empty())
-    return embedding.emitError("no embedding kernel: ") << problem;
-  auto table = packPanels(unit.op->getLoc(), {unit.resolve(embedding.getTable())}, spec.tile, false);
+    return embedding->emitError("no embedding kernel: ") << problem;
+  auto table = packPanels(unit.op->getLoc(), {unit.resolve(source)}, spec.tile, false);
   if (failed(table))
     return failure();
-  RowBuffer out = newBuffer("stream", spec.cols, plan::Extent::Tokens);
-  bind(unit.resolve(embedding.getResult()), out);
+  RowBuffer out = newBuffer(ofPositions ? "positions" : "stream", spec.cols, plan::Extent::Tokens);
+  bind(unit.resolve(embedding->getResult(0)), out);
   launch(unit.op->getLoc(), kernels::describeKernel(module.getContext(), spec),
-         {use(*table), use(out, plan::Access::Write)}, items(1, plan::Extent::Tokens), "embedding");
+         {use(*table), use(out, plan::Access::Write)}, items(1, plan::Extent::Tokens),
+         embedding->getName().stripDialect());
   return success();
 }
 

@@ -23,7 +23,7 @@ kernels::Activation kernelActivation(llm::Activation activation) {
 }
 
 /// Width of one row of an operation's program, and rows a token: norms work on the last
-/// dimension, all else on whole rows.
+/// dimension, all else on whole rows or on parts of them.
 std::pair<int64_t, int64_t> rowShape(ArrayRef<Operation *> ops) {
   bool perHead = llvm::any_of(ops, [](Operation *op) {
     return isa<RMSNormOp, LayerNormOp>(op) &&
@@ -36,7 +36,15 @@ std::pair<int64_t, int64_t> rowShape(ArrayRef<Operation *> ops) {
   int64_t width = 1;
   for (int64_t dim : shape.drop_front())
     width *= dim;
-  return {width, 1};
+  // A long row of independent elements, such as logits, is work for several threads.
+  bool independent = llvm::none_of(ops, [](Operation *op) {
+    return isa<RMSNormOp, LayerNormOp, SelectRowsOp>(op);
+  });
+  constexpr int64_t longRow = 8192, mostParts = 64;
+  int64_t parts = 1;
+  while (independent && width / parts > longRow && width / parts % 32 == 0 && parts < mostParts)
+    parts *= 2;
+  return {width / parts, parts};
 }
 
 } // namespace
@@ -106,6 +114,9 @@ LogicalResult Converter::lowerRows(const Unit &unit) {
             .Case([&](ScaleOp scale) {
               return program.scale(in[0], float(scale.getFactor().convertToDouble()));
             })
+            .Case([&](SoftcapOp bound) {
+              return program.softcap(in[0], float(bound.getCap().convertToDouble()));
+            })
             .Case([&](ActivationOp act) {
               return program.activate(kernelActivation(act.getFunction()), in[0]);
             })
@@ -123,7 +134,7 @@ LogicalResult Converter::lowerRows(const Unit &unit) {
     // In place over the first input that dies here and has the result's shape. Rows that are
     // chosen from others are never in place: another row may still be read.
     std::optional<RowBuffer> target;
-    if (!isa<SelectRowsOp>(op) && rows == plan::Extent::Tokens)
+    if (unit.all<SelectRowsOp>().empty())
       for (auto [value, operand] : inputs) {
         const RowBuffer &buffer = buffers[value];
         bool taken = llvm::any_of(program.outputs(), [&](const RowProgram::Output &out) {

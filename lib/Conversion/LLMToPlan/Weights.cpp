@@ -25,10 +25,34 @@ WeightFamilyOp Converter::familyOf(Value weight) {
   return param ? symbols.lookup<WeightFamilyOp>(param.getFamily()) : WeightFamilyOp();
 }
 
+FailureOr<LayersAttr> Converter::layersHere(Location loc, WeightFamilyOp family) {
+  LayersAttr layers = family.getLayersAttr();
+  if (!layers)
+    return layers;
+  if (!functionLayers)
+    return emitError(loc) << "@" << family.getSymName()
+                          << " belongs to layers and is used outside of one";
+  for (int64_t layer : functionLayers.expand())
+    if (!layers.contains(layer))
+      return emitError(loc) << "@" << family.getSymName() << " has no member for layer " << layer;
+  return functionLayers;
+}
+
+/// What keeps packed weights apart: names, layout and layers.
+static std::string packedKey(StringRef name, StringRef layout, LayersAttr layers) {
+  std::string key = (name + layout).str();
+  if (layers)
+    for (int64_t bound : layers.getBounds())
+      key += "," + std::to_string(bound);
+  return key;
+}
+
 static plan::SourceAttr sourceOf(WeightFamilyOp family, int64_t rows) {
   StringRef tensor = family.getCheckpoint().value_or(family.getSource());
   return plan::SourceAttr::get(family.getContext(), tensor, rows,
-                               StringAttr::get(family.getContext(), family.getSource()));
+                               StringAttr::get(family.getContext(), family.getSource()),
+                               DenseF32ArrayAttr(), family.getFirstRow().value_or(0),
+                               family.getStoredRows().value_or(0), family.getTransposed());
 }
 
 FailureOr<Converter::PackedWeight> Converter::packPanels(Location loc, ArrayRef<Value> weights,
@@ -44,12 +68,15 @@ FailureOr<Converter::PackedWeight> Converter::packPanels(Location loc, ArrayRef<
     if (!family)
       return emitError(loc) << "weight is no member of a family";
     auto type = cast<WeightType>(family.getType());
+    auto own = layersHere(loc, family);
+    if (failed(own))
+      return failure();
     if (!first) {
       first = type;
-      layers = family.getLayersAttr();
+      layers = *own;
     }
     if (type.getStorage() != first.getStorage() || type.getShape()[1] != first.getShape()[1] ||
-        family.getLayersAttr() != layers)
+        *own != layers)
       return emitError(loc) << "weights of one launch differ: @" << family.getSymName() << " is "
                             << type << ", the first is " << first;
     int64_t count = type.getShape()[0];
@@ -57,7 +84,7 @@ FailureOr<Converter::PackedWeight> Converter::packPanels(Location loc, ArrayRef<
     sources.push_back(sourceOf(family, count));
     name += (name.empty() ? "" : "_") + family.getSymName().str();
   }
-  key = name + (interleave ? ".gated." : ".panels.") + std::to_string(tile);
+  key = packedKey(name, (interleave ? ".gated." : ".panels.") + std::to_string(tile), layers);
   if (auto known = packed.find(key); known != packed.end())
     return known->second;
   auto storage = planStorage(first);
@@ -109,14 +136,17 @@ FailureOr<Converter::PackedWeight> Converter::packVectors(Location loc, ArrayRef
                               << type.getStorageName() << "; vectors of one launch are stored "
                               << "alike, as f32, f16 or bf16";
       storage = own;
-      layers = family.getLayersAttr();
+      auto here = layersHere(loc, family);
+      if (failed(here))
+        return failure();
+      layers = *here;
       count = type.getShape()[0];
       sources.push_back(sourceOf(family, count));
       name += (name.empty() ? "" : "_") + family.getSymName().str();
     }
     rows += interleave ? (count + 15) / 16 * 16 : count;
   }
-  std::string key = name + (interleave ? ".alternating" : ".rows");
+  std::string key = packedKey(name, interleave ? ".alternating" : ".rows", layers);
   if (auto known = packed.find(key); known != packed.end())
     return known->second;
   PackedWeight weight;
@@ -143,18 +173,21 @@ FailureOr<Converter::PackedWeight> Converter::packMatrix(Location loc, Value wei
   if (!storage || !isa<DenseAttr>(type.getStorage()))
     return emitError(loc) << "@" << family.getSymName() << " is stored as "
                           << type.getStorageName() << ", expected f32, f16 or bf16";
-  std::string name = family.getSymName().str(), key = name + ".matrix";
+  auto layers = layersHere(loc, family);
+  if (failed(layers))
+    return failure();
+  std::string name = family.getSymName().str(), key = packedKey(name, ".matrix", *layers);
   if (auto known = packed.find(key); known != packed.end())
     return known->second;
   PackedWeight matrix;
-  matrix.perLayer = bool(family.getLayersAttr());
+  matrix.perLayer = bool(*layers);
   matrix.symbol = name;
   for (unsigned i = 1; names.count(matrix.symbol); ++i)
     matrix.symbol = name + "." + std::to_string(i);
   names[matrix.symbol]++;
   int64_t rows = type.getShape()[0], cols = type.getShape()[1];
   auto op = plan::WeightsOp::create(declare, loc, matrix.symbol, "weights",
-                                    planLayers(family.getLayersAttr()), rows, cols, *storage,
+                                    planLayers(*layers), rows, cols, *storage,
                                     plan::RowsAttr::get(module.getContext()), /*interleave=*/0,
                                     align64(rows * cols * 4), {sourceOf(family, rows)});
   if (failed(markSplit(op, weight)))
@@ -176,8 +209,8 @@ Converter::PackedWeight Converter::packConstants(StringRef name, ArrayRef<float>
     weight.symbol = name.str() + "." + std::to_string(i);
   names[weight.symbol]++;
   int64_t rows = int64_t(values.size());
-  auto source = plan::SourceAttr::get(context, "", rows, StringAttr(),
-                                      DenseF32ArrayAttr::get(context, values));
+  auto source =
+      plan::SourceAttr::get(context, rows, DenseF32ArrayAttr::get(context, values));
   plan::WeightsOp::create(declare, module.getLoc(), weight.symbol, "weights", plan::LayersAttr(),
                           rows, 1, plan::Storage::F32, plan::RowsAttr::get(context), 0,
                           align64(rows * 4), {source});

@@ -24,7 +24,7 @@
 // CHECK: plan.repeat from 0 count 2 period 1 {
 // CHECK: plan.launch @{{.*}}#plan.use<@[[QKV:product]], write>] {{.*}} remark "qkv-linear"
 // CHECK-NEXT: plan.launch @[[PROLOGUE]] [#plan.use<@[[QKV]], readwrite>, #plan.use<@qn, read, layer = 0>, #plan.use<@kn, read, layer = 0>, #plan.use<@kv, readwrite, layer = 0>, #plan.use<@[[FREQ]], read>] items <1, tokens> remark "attention-prologue"
-// One item for each of the heads of the state and each token.
+// One item for each kv head of each token.
 // CHECK-NEXT: plan.launch @[[ATTENTION]] [#plan.use<@[[QKV]], read>, #plan.use<@kv, read, layer = 0>, #plan.use<@[[OUT:attended]], write>] items <2, tokens> remark "paged attention"
 // CHECK-NEXT: plan.launch @rows_add_32_{{.*}} [#plan.use<@stream, readwrite>, #plan.use<@[[OUT]], read>]
 module attributes {llm.model = {architecture = "fused", layers = 2 : i64}} {
@@ -110,6 +110,47 @@ module attributes {llm.model = {architecture = "unfused", layers = 1 : i64}} {
     %s = llm.state @kv[%i] : !cache
     %t = llm.kv_append %h, %h, %s, %batch : !heads, !heads, !cache
     %o = llm.paged_attention %q, %t, %batch scale 0.5 : !heads, !cache -> !heads
+    %m = llm.merge_heads %o : !heads -> !rows
+    %y = llm.residual_add %x, %m : !rows
+    return %y : !rows
+  }
+}
+
+// -----
+
+// Frequencies of long sequences stand behind the short ones, and the program says at which length
+// a state is computed anew; attention has its chunk and its cap.
+
+!rows = tensor<?x16xf32>
+!heads = tensor<?x2x8xf32>
+!cache = !llm.cache<paged, [2, 8, 8], f32>
+!table = !llm.weight<[40, 16], #llm.dense<f32>>
+#rope = #llm.rope<"longrope", base = 100.0, width = 4, halves, magnitude = 1.0, [1.0, 0.5], long [0.5, 0.0] beyond 48>
+#later = #llm.rope<"longrope", base = 100.0, width = 4, halves, magnitude = 1.0, [1.0, 0.5], long [0.5, 0.0] beyond 64>
+
+// CHECK-LABEL: plan.program {{.*}} architecture = "long"
+// CHECK-SAME: recompute_beyond array<i64: 48>
+// CHECK: sources [#plan.source<values [1.000000e+00, 5.000000e-01, 5.000000e-01, 0.000000e+00], rows = 4>]
+// CHECK: plan.kernel @prologue_rotary_{{.*}}beyond = 48
+// Never reached within the context:
+// CHECK: sources [#plan.source<values [1.000000e+00, 5.000000e-01], rows = 2>]
+// CHECK: plan.kernel @attention_{{.*}}chunk = 12{{.*}}softcap = 3.000000e+01
+module attributes {llm.model = {architecture = "long", layers = 1 : i64, context_length = 64}} {
+  llm.weight_family @embed "embed" : !table
+  llm.state_family @kv layers [0, 1] : !cache
+  func.func @long(%tokens: tensor<?xi32>, %batch: !llm.batch) -> !rows attributes {llm.entry} {
+    %table = llm.param @embed : !table
+    %x = llm.embedding %tokens, %table : tensor<?xi32>, !table -> !rows
+    %y = llm.repeat [@layer] from 0 count 1 (%x) with (%batch) : (!rows) with (!llm.batch)
+    return %y : !rows
+  }
+  func.func private @layer(%i: index, %x: !rows, %batch: !llm.batch) -> !rows {
+    %h = llm.split_heads %x : !rows -> !heads
+    %q = llm.rotary %h, %batch rope(#rope) : !heads
+    %k = llm.rotary %h, %batch rope(#later) : !heads
+    %s = llm.state @kv[%i] : !cache
+    %c = llm.kv_append %k, %h, %s, %batch : !heads, !heads, !cache
+    %o = llm.paged_attention %q, %c, %batch scale 0.5 chunk 12 softcap 30.0 : !heads, !cache -> !heads
     %m = llm.merge_heads %o : !heads -> !rows
     %y = llm.residual_add %x, %m : !rows
     return %y : !rows

@@ -275,3 +275,45 @@ module attributes {llm.model = {architecture = "columns"}} {
     return %z : !half
   }
 }
+
+// -----
+
+// Learned positions choose rows of a table, an activation is the end of its product, and the
+// bounded logits are cut into parts for several threads, in place.
+
+!rows = tensor<?x16xf32>
+!logits = tensor<?x16384xf32>
+!table = !llm.weight<[16384, 16], #llm.dense<f32>>
+!places = !llm.weight<[34, 16], #llm.dense<f32>>
+!w = !llm.weight<[16, 16], #llm.dense<f32>>
+
+// CHECK-LABEL: plan.program {{.*}} architecture = "learned"
+// CHECK: plan.kernel @[[PLACES:embedding_f32_n34_d16_r[0-9]_p_o2]]
+// CHECK: plan.entry @learned
+// CHECK: plan.launch @[[PLACES]] [#plan.use<@places, read>, #plan.use<@[[P:positions]], write>] items <1, tokens> remark "position_embedding"
+// CHECK: plan.launch @linear_{{.*}}gelu_tanh{{.*}} remark "linear-activation"
+// CHECK: plan.launch @linear_{{.*}}#plan.use<@[[LOGITS:logits]], write>]
+// CHECK-NEXT: plan.launch @rows_softcap_{{.*}} [#plan.use<@[[LOGITS]], readwrite>] items <2, outputs> remark "llm.softcap"
+module attributes {llm.model = {architecture = "learned", context_length = 32}} {
+  llm.weight_family @embed "embed" : !table
+  llm.weight_family @places "places" : !places
+  llm.weight_family @w "w" : !w
+  func.func @learned(%tokens: tensor<?xi32>, %batch: !llm.batch) -> !logits attributes {llm.entry} {
+    %table = llm.param @embed : !table
+    %places = llm.param @places : !places
+    %w = llm.param @w : !w
+    %x = llm.embedding %tokens, %table : tensor<?xi32>, !table -> !rows
+    %p = llm.position_embedding %batch, %places offset 2 : !places -> !rows
+    %s = llm.residual_add %x, %p : !rows
+    %f = llm.fusion "linear-activation" (%s, %w) : (!rows, !w) -> !rows {
+    ^bb0(%a: !rows, %b: !w):
+      %0 = llm.linear %a, %b : !rows, !w -> !rows
+      %1 = llm.activation gelu_tanh %0 : !rows
+      llm.yield %1 : !rows
+    }
+    %r = llm.select_rows %f, %batch : !rows
+    %y = llm.output_head %r, %table : !rows, !table -> !logits
+    %z = llm.softcap %y cap 30.0 : !logits
+    return %z : !logits
+  }
+}

@@ -113,3 +113,52 @@ module attributes {llm.model = {architecture = "copied", layers = 2 : i64}} {
     return %y : !rows
   }
 }
+
+// -----
+
+// A weight is packed for the layers of the function that uses it. The two kinds fuse @q with
+// different neighbours, and no member of @q is packed twice.
+
+!rows = tensor<?x16xf32>
+!table = !llm.weight<[40, 16], #llm.dense<f32>>
+!w = !llm.weight<[16, 16], #llm.dense<f32>>
+!v = !llm.weight<[16, 16], #llm.dense<f16>>
+
+// CHECK-LABEL: plan.program {{.*}} architecture = "kinds"
+// CHECK: plan.weights @[[BOTH:q_v]] in @weights layers <0 to 1, 2 to 3> rows 32
+// CHECK: plan.weights @[[Q:q]] in @weights layers <1 to 2, 3 to 4> rows 16
+// CHECK: plan.weights @[[V:v.*]] in @weights layers <1 to 2, 3 to 4> rows 16
+// CHECK-NOT: plan.weights
+// CHECK: plan.entry
+module attributes {llm.model = {architecture = "kinds", layers = 4 : i64}} {
+  llm.weight_family @embed "embed" : !table
+  llm.weight_family @q "q.{i}" layers [0, 4] : !w
+  llm.weight_family @v "v.{i}" layers [0, 1, 2, 3] : !w
+  llm.weight_family @v_1 "v.{i}" layers [1, 2, 3, 4] : !v
+  func.func @main(%tokens: tensor<?xi32>, %batch: !llm.batch) -> !rows attributes {llm.entry} {
+    %table = llm.param @embed : !table
+    %x = llm.embedding %tokens, %table : tensor<?xi32>, !table -> !rows
+    %y = llm.repeat [@even, @odd] from 0 count 2 (%x) with (%batch) : (!rows) with (!llm.batch)
+    return %y : !rows
+  }
+  func.func private @even(%i: index, %x: !rows, %batch: !llm.batch) -> !rows {
+    %q = llm.param @q[%i] : !w
+    %v = llm.param @v[%i] : !w
+    %p:2 = llm.fusion "qkv-linear" (%x, %q, %v) : (!rows, !w, !w) -> (!rows, !rows) {
+    ^bb0(%a: !rows, %b: !w, %c: !w):
+      %0 = llm.linear %a, %b : !rows, !w -> !rows
+      %1 = llm.linear %a, %c : !rows, !w -> !rows
+      llm.yield %0, %1 : !rows, !rows
+    }
+    %y = llm.residual_add %p#0, %p#1 : !rows
+    return %y : !rows
+  }
+  func.func private @odd(%i: index, %x: !rows, %batch: !llm.batch) -> !rows {
+    %q = llm.param @q[%i] : !w
+    %v = llm.param @v_1[%i] : !v
+    %a = llm.linear %x, %q : !rows, !w -> !rows
+    %b = llm.linear %x, %v : !rows, !v -> !rows
+    %y = llm.residual_add %a, %b : !rows
+    return %y : !rows
+  }
+}

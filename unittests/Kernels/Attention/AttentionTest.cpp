@@ -161,6 +161,20 @@ TEST(AttentionTest, Windows) {
                makeSpec(4, 2, 16, 16, 1000)});
 }
 
+TEST(AttentionTest, HeadsOfAnItem) {
+  std::vector<AttentionSpec> specs;
+  for (int64_t itemHeads : {1, 2, 3, 6}) {
+    specs.push_back(makeSpec(12, 2, 24, 24));
+    specs.back().itemHeads = itemHeads;
+  }
+  checkShapes(specs);
+  EXPECT_EQ(attentionItemHeads(9, 3), 3);
+  EXPECT_EQ(attentionItemHeads(4, 1), 2);
+  EXPECT_EQ(attentionItemHeads(9, 1), 3);
+  EXPECT_EQ(attentionItemHeads(7, 1), 1);
+  EXPECT_EQ(attentionItemHeads(1, 1), 1);
+}
+
 TEST(AttentionTest, Chunks) {
   std::vector<AttentionSpec> specs;
   for (int64_t chunk : {1, 5, 16, 32, 33, 64, 1000}) {
@@ -248,6 +262,10 @@ TEST(AttentionTest, ChecksSpecs) {
   bad = good;
   bad.state.blockTokens = 24;
   EXPECT_EQ(checkAttention(bad), "a state block of 24 positions is not a multiple of 16");
+  bad = good;
+  bad.itemHeads = 3;
+  EXPECT_EQ(checkAttention(bad), "the heads of an item (3) do not divide those that share a kv "
+                                 "head (2)");
   bad = good;
   bad.chunk = -1;
   EXPECT_EQ(checkAttention(bad), "a window, a chunk and a softcap are positive, or 0 for none");

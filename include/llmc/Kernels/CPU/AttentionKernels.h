@@ -105,9 +105,10 @@ void buildPrologueKernel(mlir::ModuleOp module, const PrologueSpec &spec,
                          const CPUVariant &variant);
 
 /// Operands: 0 q (read), 1 state (read), 2 out (write), 3 sinks (f32[heads], only
-/// with `sinks`). Items: heads * tokens: kv head by kv head, in each row by row, in each
-/// its query heads. Rows of a step that are consecutive positions of one sequence and
-/// lie in one range of items are computed together, attentionGroupItems at a time.
+/// with `sinks`). Items: heads / itemHeads * tokens: kv head by kv head, in each row by
+/// row, in each its query heads. Rows of a step that are consecutive positions of one
+/// sequence and lie in one range of items are computed together, attentionGroupItems at
+/// a time.
 struct AttentionSpec {
   int64_t heads = 0; ///< Of q, a multiple of state.heads.
   PagedState state;
@@ -116,6 +117,8 @@ struct AttentionSpec {
   int64_t chunk = 0;  ///< 0: all positions; else p sees no position before p - p % chunk.
   float softcap = 0;  ///< 0: none.
   bool sinks = false;
+  /// Query heads of an item, a divisor of those that share a kv head.
+  int64_t itemHeads = 1;
   int64_t qStride = 0, qOffset = 0;     ///< Elements; a head is state.keyWidth wide.
   int64_t outStride = 0, outOffset = 0; ///< Elements; a head is state.valueWidth wide.
 };
@@ -130,6 +133,9 @@ void buildAttentionKernel(mlir::ModuleOp module, const AttentionSpec &spec,
 /// Items that a call computes together at most; ranges of a multiple of it waste
 /// nothing.
 int64_t attentionGroupItems(const AttentionSpec &spec);
+/// The heads of an item that suit these heads: all that share a kv head read its state
+/// once, but one item leaves all threads but one without work.
+int64_t attentionItemHeads(int64_t heads, int64_t kvHeads);
 
 } // namespace llmc::kernels
 

@@ -65,17 +65,18 @@ void AttentionEmitter::run() {
   auto entry = [&](Value array, Value index) {
     return kb.load(kb.i32(), kb.at(array, kb.mul(index, 4)), 4);
   };
-  int64_t shared = layout.shared;
+  int64_t shared = layout.shared, parts = shared / spec.itemHeads;
   kb.whileLoop(
       {kb.begin()}, [&](ValueRange item) { return kb.lt(item[0], kb.end()); },
       [&](ValueRange carried) {
         Value item = carried[0], left = kb.sub(kb.end(), item);
-        Value place = kb.div(item, shared), firstHead = kb.rem(item, shared);
+        Value place = kb.div(item, parts);
+        Value firstHead = kb.mul(kb.rem(item, parts), spec.itemHeads);
         Value kvHead = kb.div(place, tokens), row = kb.rem(place, tokens);
         Value sequence = entry(sequences, row), position = entry(positions, row);
 
         // As many whole rows as follow at the next positions of the same sequence.
-        Value whole = kb.select(kb.eq(firstHead, 0), kb.div(left, shared), kb.c(0));
+        Value whole = kb.select(kb.eq(firstHead, 0), kb.div(left, parts), kb.c(0));
         Value limit = kb.min(kb.min(whole, kb.sub(tokens, row)), layout.groupRows);
         if (spec.chunk)
           limit = kb.min(limit, kb.sub(kb.c(spec.chunk), kb.rem(kb.toI64(position), spec.chunk)));
@@ -92,10 +93,10 @@ void AttentionEmitter::run() {
             },
             [&](ValueRange count) { return Values{kb.add(count[0], 1)}; });
 
-        Value heads = kb.min(kb.sub(kb.c(shared), firstHead), left);
+        Value heads = kb.min(kb.sub(kb.c(shared), firstHead), kb.mul(left, spec.itemHeads));
         emitGroup({kvHead, row, rows[0], kb.toI64(position), kb.toI64(sequence), firstHead,
                    heads});
-        return Values{kb.add(item, kb.mul(rows[0], heads))};
+        return Values{kb.add(item, kb.mul(rows[0], kb.div(heads, spec.itemHeads)))};
       });
   kb.finish();
 }
@@ -249,6 +250,10 @@ std::string checkAttention(const AttentionSpec &spec) {
   if (spec.heads <= 0 || spec.heads % state.heads)
     return "query heads (" + std::to_string(spec.heads) + ") are not a multiple of kv heads (" +
            std::to_string(state.heads) + ")";
+  if (spec.itemHeads <= 0 || spec.heads / state.heads % spec.itemHeads)
+    return "the heads of an item (" + std::to_string(spec.itemHeads) +
+           ") do not divide those that share a kv head (" +
+           std::to_string(spec.heads / state.heads) + ")";
   if (state.blockTokens <= 0 || state.blockTokens % 16)
     return "a state block of " + std::to_string(state.blockTokens) +
            " positions is not a multiple of 16";
@@ -267,7 +272,7 @@ std::string attentionKernelName(const AttentionSpec &spec) {
      << state.blockTokens << ',' << llvm::bit_cast<uint32_t>(spec.scale) << ',' << spec.window
      << ',' << llvm::bit_cast<uint32_t>(spec.softcap) << ',' << spec.sinks << ',' << spec.qStride
      << ',' << spec.qOffset << ',' << spec.outStride << ',' << spec.outOffset << ','
-     << spec.chunk;
+     << spec.chunk << ',' << spec.itemHeads;
   std::string name = "attention_" + std::to_string(spec.heads) + "_" +
                      std::to_string(state.heads) + "_" + std::to_string(state.keyWidth);
   if (spec.window)
@@ -278,10 +283,19 @@ std::string attentionKernelName(const AttentionSpec &spec) {
 int64_t attentionKernelScratch(const AttentionSpec &spec) { return AttentionLayout(spec).bytes; }
 
 int64_t attentionKernelItems(const AttentionSpec &spec, const llmc_batch &batch) {
-  return spec.heads * batch.tokens;
+  return spec.heads / spec.itemHeads * batch.tokens;
 }
 
-int64_t attentionGroupItems(const AttentionSpec &spec) { return AttentionLayout(spec).queries; }
+int64_t attentionGroupItems(const AttentionSpec &spec) {
+  return AttentionLayout(spec).queries / spec.itemHeads;
+}
+
+int64_t attentionItemHeads(int64_t heads, int64_t kvHeads) {
+  int64_t shared = heads / kvHeads, parts = kvHeads > 1 ? 1 : 2;
+  while (parts < shared && shared % parts)
+    ++parts;
+  return shared / std::min(parts, shared);
+}
 
 void buildAttentionKernel(ModuleOp module, const AttentionSpec &spec, const CPUVariant &variant) {
   AttentionEmitter(module, spec, variant).run();
