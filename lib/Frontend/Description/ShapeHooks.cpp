@@ -42,6 +42,15 @@ Value ShapeHooks::embedding(const OpCall &call) {
   return make({table[1]});
 }
 
+Value ShapeHooks::positionEmbedding(const OpCall &call) {
+  const Shape &table = weightShape(call, 0);
+  if (table.size() != 2)
+    opError(call, "the table must have two dimensions, it is " + shapeText(table));
+  if (call.args.size() != 1)
+    opError(call, "needs a table and, by name, an offset");
+  return make({table[1]});
+}
+
 std::vector<Value> ShapeHooks::linear(const OpCall &call) {
   int64_t in = width(call, 0);
   std::vector<Value> results;
@@ -138,6 +147,8 @@ std::vector<Value> ShapeHooks::op(const OpCall &call) {
     return linear(call);
   if (name == "embedding")
     return {embedding(call)};
+  if (name == "position_embedding")
+    return {positionEmbedding(call)};
   if (name == "output_head") {
     if (call.args.size() != 2)
       opError(call, "needs an input and a weight");
@@ -158,14 +169,14 @@ std::vector<Value> ShapeHooks::op(const OpCall &call) {
     return {attend(call)};
   if (name == "gate" || name == "residual_add")
     return {same(call, 2)};
-  if (name == "activation" || name == "scale" || name == "select_rows" || name == "observe")
+  if (name == "activation" || name == "scale" || name == "softcap" || name == "select_rows" || name == "observe")
     return {same(call, 1)};
   if (name == "layers")
     return {layers(call)};
   static const std::vector<std::string> operations = {
       "linear",      "embedding", "output_head", "rms_norm", "layer_norm", "split_heads",
       "merge_heads", "rotary",    "attend",      "gate",     "activation", "select_rows",
-      "observe",     "layers"};
+      "observe",     "layers",    "softcap",     "position_embedding"};
   std::vector<std::string> near = nearWords(name, operations);
   std::string all;
   for (const std::string &operation : operations)

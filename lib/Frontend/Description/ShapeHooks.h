@@ -33,6 +33,7 @@ private:
   Value make(Shape shape);
 
   Value embedding(const OpCall &call);
+  Value positionEmbedding(const OpCall &call);
   std::vector<Value> linear(const OpCall &call);
   Value norm(const OpCall &call, size_t weights);
   Value splitHeads(const OpCall &call);

@@ -16,8 +16,10 @@
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/Verifier.h"
 #include "llvm/ADT/MapVector.h"
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringMap.h"
 
+#include <cmath>
 #include <set>
 
 using namespace mlir;
@@ -39,6 +41,7 @@ private:
   using Rule = Results (Importer::*)(const OpCall &);
 
   Results embedding(const OpCall &call);
+  Results positionEmbedding(const OpCall &call);
   Results linear(const OpCall &call);
   Results rmsNorm(const OpCall &call);
   Results layerNorm(const OpCall &call);
@@ -50,6 +53,7 @@ private:
   Results activation(const OpCall &call);
   Results residualAdd(const OpCall &call);
   Results scale(const OpCall &call);
+  Results softcap(const OpCall &call);
   Results selectRows(const OpCall &call);
   Results outputHead(const OpCall &call);
   Results observe(const OpCall &call);
@@ -66,6 +70,7 @@ private:
     return cast<RankedTensorType>(value.getType()).getShape().back();
   }
   Location at(const OpCall &call, const WeightRef *weight = nullptr);
+  FloatAttr softcapOf(const OpCall &call, const llmc::frontend::Value &value);
 
   Attribute storageOf(const WeightFamily &family, int64_t layer);
   /// The symbol of a family's members with the storage that the current layers have.
@@ -146,13 +151,15 @@ Importer::Results Importer::handle(mlir::Value value) {
 
 Attribute Importer::storageOf(const WeightFamily &family, int64_t layer) {
   const WeightFamily &stored = family.tiedTo >= 0 ? model.families[family.tiedTo] : family;
+  if (stored.quantizedTo)
+    return storageByName(&context, stored.quantizedTo->name);
   if (const StorageFormat *format = stored.formatOf(layer)) {
-    Attribute storage = storageByName(&context, format->name);
+    Attribute storage = storageByName(&context, compiledFormat(*format).name);
     if (!storage)
       throw InputError("tensor '" + stored.checkpointName + "' is stored as " +
                        std::string(format->name) +
-                       ", which llmc cannot compile yet; convert it to f32, f16, bf16, q4_0, "
-                       "q4_1 or q8_0");
+                       ", which llmc cannot compile; convert it to one of f64, f8e4m3, f8e5m2, " +
+                       llvm::join(storageNames(), ", "));
     return storage;
   }
   // Without a checkpoint the config says what its weights would be.
@@ -222,6 +229,22 @@ Importer::Results Importer::embedding(const OpCall &call) {
   return handle(EmbeddingOp::create(b, at(call, &weight), rows(width), tensor(call, 0), table));
 }
 
+Importer::Results Importer::positionEmbedding(const OpCall &call) {
+  const WeightRef &weight = weightArg(call, 0);
+  mlir::Value table = paramOf(call, weight);
+  ArrayRef<int64_t> shape = cast<WeightType>(table.getType()).getShape();
+  int64_t offset = 0;
+  if (const auto *value = call.findNamed("offset")) {
+    const int64_t *rows = value->get<int64_t>();
+    if (!rows || *rows < 0 || *rows >= shape[0])
+      opError(call, "'offset' must be a row of the table, of which there are " +
+                        std::to_string(shape[0]) + ", got " + value->toText());
+    offset = *rows;
+  }
+  return handle(PositionEmbeddingOp::create(b, at(call, &weight), rows(shape[1]), batch, table,
+                                            b.getI64IntegerAttr(offset)));
+}
+
 Importer::Results Importer::linear(const OpCall &call) {
   Results results;
   mlir::Value x = tensor(call, 0);
@@ -277,10 +300,12 @@ Importer::Results Importer::rotary(const OpCall &call) {
   const RopeRecord &rope = model.ropes[ropeArg(call, 1).index];
   if (std::string fault = ropeFault(rope); !fault.empty())
     opError(call, fault + "; see rope_parameters (or rope_scaling) in the config");
-  std::vector<float> frequencies = computeInvFreq(rope);
+  std::vector<float> frequencies = computeInvFreq(rope), longer = computeLongInvFreq(rope);
   auto attr = RopeAttr::get(&context, ropeTypeName(rope.type), rope.theta, rope.dim,
                             rope.interleaved ? RopePairing::Interleaved : RopePairing::Halves,
-                            rope.attentionFactor, b.getDenseF32ArrayAttr(frequencies));
+                            rope.attentionFactor, b.getDenseF32ArrayAttr(frequencies),
+                            b.getDenseF32ArrayAttr(longer),
+                            longer.empty() ? 0 : rope.originalMaxPositions);
   return handle(RotaryOp::create(b, at(call), x.getType(), x, batch, attr));
 }
 
@@ -301,15 +326,22 @@ Importer::Results Importer::attend(const OpCall &call) {
   const auto *scale = call.findNamed("scale");
   if (!scale || !scale->isNumber())
     opError(call, "'scale' must be a number");
-  IntegerAttr window;
-  if (const auto *w = call.findNamed("window"); w && !w->isNull()) {
-    const int64_t *positions = w->get<int64_t>();
-    if (!positions || *positions < 1)
-      opError(call, "'window' must be null or a positive number of positions, got " + w->toText());
-    window = b.getI64IntegerAttr(*positions);
-  }
+  auto positions = [&](StringRef name) -> IntegerAttr {
+    const auto *value = call.findNamed(name.str());
+    if (!value || value->isNull())
+      return {};
+    const int64_t *count = value->get<int64_t>();
+    if (!count || *count < 1)
+      opError(call, "'" + name.str() + "' must be null or a positive number of positions, got " +
+                        value->toText());
+    return b.getI64IntegerAttr(*count);
+  };
+  FloatAttr cap;
+  if (const auto *value = call.findNamed("softcap"); value && !value->isNull())
+    cap = softcapOf(call, *value);
   return handle(PagedAttentionOp::create(b, loc, rows({shapeOf(q)[1], shapeOf(v)[2]}), q, cache,
-                                         batch, b.getF64FloatAttr(scale->asDouble()), window));
+                                         batch, b.getF64FloatAttr(scale->asDouble()),
+                                         positions("window"), positions("chunk"), cap));
 }
 
 Activation activationNamed(const OpCall &call, const std::string &name) {
@@ -352,6 +384,22 @@ Importer::Results Importer::scale(const OpCall &call) {
                                 b.getF64FloatAttr(numberArg(call, 1))));
 }
 
+FloatAttr Importer::softcapOf(const OpCall &call, const llmc::frontend::Value &value) {
+  // The operations compute in f32.
+  float cap = value.isNumber() ? float(value.asDouble()) : 0;
+  if (!std::isfinite(cap) || cap <= 0)
+    opError(call, "a softcap must be a number that is positive and finite in f32, got " +
+                      value.toText());
+  return b.getF64FloatAttr(value.asDouble());
+}
+
+Importer::Results Importer::softcap(const OpCall &call) {
+  mlir::Value x = tensor(call, 0);
+  if (call.args.size() != 2)
+    opError(call, "needs a value and its cap");
+  return handle(SoftcapOp::create(b, at(call), x.getType(), x, softcapOf(call, call.args[1])));
+}
+
 Importer::Results Importer::selectRows(const OpCall &call) {
   mlir::Value x = tensor(call, 0);
   return handle(SelectRowsOp::create(b, at(call), x.getType(), x, batch));
@@ -387,6 +435,8 @@ Importer::Results Importer::layers(const OpCall &call) {
 
 std::vector<llmc::frontend::Value> Importer::op(const OpCall &call) {
   static const llvm::StringMap<Rule> rules = {{"embedding", &Importer::embedding},
+                                              {"position_embedding",
+                                               &Importer::positionEmbedding},
                                               {"linear", &Importer::linear},
                                               {"rms_norm", &Importer::rmsNorm},
                                               {"layer_norm", &Importer::layerNorm},
@@ -398,6 +448,7 @@ std::vector<llmc::frontend::Value> Importer::op(const OpCall &call) {
                                               {"activation", &Importer::activation},
                                               {"residual_add", &Importer::residualAdd},
                                               {"scale", &Importer::scale},
+                                              {"softcap", &Importer::softcap},
                                               {"select_rows", &Importer::selectRows},
                                               {"output_head", &Importer::outputHead},
                                               {"observe", &Importer::observe},
@@ -471,9 +522,12 @@ void Importer::emitFamilies() {
     if (family.checkpointName != family.publishedName && !family.checkpointName.empty())
       checkpoint = b.getStringAttr(family.checkpointName);
     Location loc = NameLoc::get(b.getStringAttr(family.publishedName));
+    bool part = family.storedRows && !family.storedByItself;
     WeightFamilyOp::create(b, loc, b.getStringAttr(weight.symbol),
                            b.getStringAttr(family.publishedName), checkpoint, layers,
-                           TypeAttr::get(weight.type));
+                           TypeAttr::get(weight.type), part ? b.getI64IntegerAttr(family.firstRow) : nullptr,
+                           part ? b.getI64IntegerAttr(family.storedRows) : nullptr,
+                           family.transposed ? b.getUnitAttr() : nullptr);
   }
   for (const State &state : states)
     StateFamilyOp::create(
