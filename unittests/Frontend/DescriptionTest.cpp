@@ -189,6 +189,32 @@ TEST_F(Descriptions, EvaluationIsBounded) {
                      HasSubstr("'b"));
 }
 
+// Every list holds the one before twice: few characters, and all memory if nothing counts.
+TEST_F(Descriptions, WhatIsHeldIsBounded) {
+  auto width = [&](const std::string &text) {
+    return with("\"V\": \"10\"", "\"V\": \"10\", \"W\": \"" + text + "\"");
+  };
+  std::string parameters = "len(p40)", sums = "len(s40)", texts = "t60 == 'x' ? 1 : 2";
+  for (int i = 40; i > 0; --i) {
+    std::string now = std::to_string(i), next = std::to_string(i - 1);
+    parameters += "\", \"p" + now + "\": \"[p" + next + ", p" + next + "]";
+    sums += "\", \"s" + now + "\": \"s" + next + " + s" + next;
+  }
+  for (int i = 60; i > 0; --i)
+    texts += "\", \"t" + std::to_string(i) + "\": \"t" + std::to_string(i - 1) + " + t" +
+             std::to_string(i - 1);
+  EXPECT_INPUT_ERROR(load(width(parameters + "\", \"p0\": \"[1]")), HasSubstr("more than 1048576"));
+  EXPECT_INPUT_ERROR(load(width(sums + "\", \"s0\": \"[1]")), HasSubstr("more than 1048576"));
+  EXPECT_INPUT_ERROR(load(width(texts + "\", \"t0\": \"'x'")), HasSubstr("more than 1048576"));
+  // In arguments of functions.
+  std::string functions = "len(f0([1]))";
+  for (int i = 0; i < 40; ++i) {
+    std::string now = std::to_string(i), next = std::to_string(i + 1);
+    functions += "\", \"f" + now + "(n)\": \"f" + next + "([n, n])";
+  }
+  EXPECT_INPUT_ERROR(load(width(functions + "\", \"f40(n)\": \"n")), HasSubstr("more than 1048576"));
+}
+
 TEST_F(Descriptions, MatchAndAboutOfTheWrongType) {
   TinyModel tiny;
   for (const char *text : {R"({ "extends": "llama", "match": 5 })",

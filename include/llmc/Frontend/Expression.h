@@ -73,6 +73,29 @@ public:
                      std::vector<std::pair<std::string, Value>> named) = 0;
 };
 
+/// The values that an evaluation holds at a time, counted in elements of lists and bytes of
+/// text: a chain of lists that each hold the one before twice must not take all memory. One
+/// counter a thread, so that it is made and destroyed on the same one.
+class HeldValues {
+public:
+  HeldValues() = default;
+  ~HeldValues() { total -= mine; }
+  HeldValues(const HeldValues &) = delete;
+  HeldValues &operator=(const HeldValues &) = delete;
+
+  /// Reports by expressionError where all together are too many.
+  void add(const Expr &expr, const Value &value);
+
+private:
+  uint64_t mine = 0;
+  static thread_local uint64_t total;
+};
+
+/// Elements of a value with those of its lists, a text counted by its length.
+uint64_t elementsOf(const Value &value);
+/// What may be held at a time, and by the parameters of one model.
+inline constexpr uint64_t mostElements = uint64_t(1) << 20;
+
 /// Evaluates; `+` of two handles becomes the call "residual_add", `*` of a handle and a
 /// number the call "scale".
 Value evaluate(const Expr &expr, EvalContext &context);

@@ -13,6 +13,27 @@
 
 namespace llmc::frontend {
 
+thread_local uint64_t HeldValues::total = 0;
+
+uint64_t elementsOf(const Value &value) {
+  uint64_t count = 1;
+  if (const auto *text = value.get<std::string>())
+    count += text->size() / 64;
+  if (const auto *list = value.get<ValueList>())
+    for (const Value &item : *list)
+      count += elementsOf(item);
+  return count;
+}
+
+void HeldValues::add(const Expr &expr, const Value &value) {
+  uint64_t count = elementsOf(value);
+  mine += count;
+  total += count;
+  if (total > mostElements)
+    expressionError(expr, "the values held here have more than " + std::to_string(mostElements) +
+                              " elements");
+}
+
 static Value need(const Expr &expr, Value value) {
   if (const auto *absent = value.get<Value::Absent>())
     expressionError(expr, "the config has no key '" + absent->key + "' and there is no default");
@@ -164,7 +185,10 @@ static Value binary(const Expr &expr, EvalContext &context) {
       return left;
     return boolOf(rightExpr, need(rightExpr, evaluate(rightExpr, context)), "'" + op + "'");
   }
+  HeldValues held;
+  held.add(expr, left);
   Value right = need(rightExpr, evaluate(rightExpr, context));
+  held.add(expr, right);
   if (op[0] == '=' || op[0] == '!' || op[0] == '<' || op[0] == '>')
     return compare(expr, left, right);
   return arithmetic(expr, left, right, context);
@@ -297,12 +321,17 @@ static Value call(const Expr &expr, EvalContext &context) {
       return !value.isAbsent();
     return value.isAbsent() ? evaluate(*expr.children[1], context) : value;
   }
+  HeldValues held;
   ValueList args;
-  for (const ExprPtr &child : expr.children)
+  for (const ExprPtr &child : expr.children) {
     args.push_back(need(*child, evaluate(*child, context)));
+    held.add(*child, args.back());
+  }
   std::vector<std::pair<std::string, Value>> named;
-  for (const auto &[name, value] : expr.named)
+  for (const auto &[name, value] : expr.named) {
     named.emplace_back(name, need(*value, evaluate(*value, context)));
+    held.add(*value, named.back().second);
+  }
   auto it = builtins().find(expr.name);
   if (it == builtins().end())
     return context.call(expr, std::move(args), std::move(named));
@@ -340,9 +369,12 @@ Value evaluate(const Expr &expr, EvalContext &context) {
   case Expr::Kind::Name:
     return context.lookup(expr);
   case Expr::Kind::List: {
+    HeldValues held;
     ValueList list;
-    for (const ExprPtr &child : expr.children)
+    for (const ExprPtr &child : expr.children) {
       list.push_back(need(*child, evaluate(*child, context)));
+      held.add(*child, list.back());
+    }
     return list;
   }
   case Expr::Kind::Unary:

@@ -364,7 +364,10 @@ Statement parseStatement(const std::string &text, const SourceLocation &location
 
 void expressionError(const Expr &expr, const std::string &message) {
   const SourceLocation &at = *expr.location;
-  throw InputError(at.position() + ": " + message + " at character " +
+  // A value that stands in the message may be long.
+  constexpr size_t longest = 1000;
+  std::string shown = message.size() <= longest ? message : message.substr(0, longest) + "...";
+  throw InputError(at.position() + ": " + shown + " at character " +
                    std::to_string(expr.offset + 1) + ", in '" + at.text + "'");
 }
 
