@@ -123,10 +123,15 @@ bool Normalizer::removesFront(const Step &step, std::string_view text) const {
 }
 
 std::string Normalizer::run(std::string_view text, bool *frontRemoved) const {
-  std::string out(text);
+  std::string out(text), front;
+  if (frontRemoved && !text.empty())
+    front = text.substr(0, nextUtf8(text).length);
   for (const Step &step : steps) {
     if (frontRemoved) {
-      *frontRemoved |= removesFront(step, out);
+      // Not where something is left of the first character, which a step may have split.
+      front = runStep(step, front);
+      bool gone = front.empty() || step.spec->kind == Kind::Replace;
+      *frontRemoved |= gone && removesFront(step, out);
       // What is put before a text belongs to its front.
       *frontRemoved &= step.spec->kind != Kind::Prepend;
     }
