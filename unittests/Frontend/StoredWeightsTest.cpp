@@ -158,10 +158,15 @@ TEST(StoredWeights, TextInsideAMultimodalConfig) {
     for (ZeroTensor &tensor : tiny.tensors)
       tensor.name = outer + tensor.name.substr(6);
     tiny.tensors.push_back({"vision_tower.patches.weight", {3, 3}});
+    tiny.tensors.push_back({"vision_tower.patches.bias", {3}});
     auto model = tiny.load();
     EXPECT_EQ(model->familiesOf("q").at(0)->publishedName,
               "language_model.model.layers.{i}.self_attn.q_proj.weight");
-    EXPECT_THAT(model->tensorLedger.ignored, ElementsAre("vision_tower.patches.weight"));
+    EXPECT_THAT(model->tensorLedger.ignored, ElementsAre("vision_tower.patches.weight", "vision_tower.patches.bias"));
     EXPECT_TRUE(model->configLedger.unknown.empty());
+    // Left out, but not whatever it is.
+    tiny.tensor("vision_tower.patches.weight").shape = {9, 1};
+    EXPECT_INPUT_ERROR(tiny.load(), HasSubstr("vision_tower.patches.weight"),
+                       HasSubstr("[9, 1]"), HasSubstr("[3]"));
   }
 }

@@ -44,6 +44,7 @@ private:
   void compareTied(const WeightFamily &family);
   void reportMissing(const std::vector<std::string> &missing);
   void reportLeftOver();
+  void checkLeftOut(const CheckpointTensor &tensor);
   void readRopeTensors();
   std::vector<float> ropeTensor(const std::string &name);
   /// Empty where a GGUF file holds the parts of the tensor by themselves.

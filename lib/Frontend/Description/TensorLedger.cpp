@@ -381,6 +381,22 @@ void Resolver::reportMissing(const std::vector<std::string> &missing) {
             where + ": " + std::to_string(missing.size() - listed) + " more tensors are missing");
 }
 
+/// What nothing reads has no shape to agree with but that of its own bias: one for each row, or for
+/// each column of a transposed matrix.
+void Resolver::checkLeftOut(const CheckpointTensor &tensor) {
+  if (!tensor.name.ends_with(".weight") || !tensor.shapeKnown || tensor.shape.empty())
+    return;
+  const CheckpointTensor *bias = source.checkpoint->find(biasName(tensor.name));
+  if (!bias || !bias->shapeKnown || bias->shape.size() != 1 ||
+      bias->shape[0] == tensor.shape.front() || bias->shape[0] == tensor.shape.back())
+    return;
+  problem(Problem::Kind::Invalid,
+          source.checkpoint->files()[tensor.file] + ": tensor '" + tensor.name + "' has shape " +
+              shapeText(tensor.shape) + ", its bias '" + bias->name + "' has " +
+              shapeText(bias->shape) + "; nothing here reads them, but one of them is not what was "
+                                       "published: get the file again");
+}
+
 void Resolver::reportLeftOver() {
   size_t count = 0;
   for (const CheckpointTensor &tensor : source.checkpoint->tensors()) {
@@ -388,6 +404,7 @@ void Resolver::reportLeftOver() {
       continue;
     if (isIgnored(tensor.name)) {
       model.tensorLedger.ignored.push_back(tensor.name);
+      checkLeftOut(tensor);
       continue;
     }
     if (++count <= listed)
