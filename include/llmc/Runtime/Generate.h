@@ -18,6 +18,23 @@ struct GenerateOptions {
   bool ignoreEnd = false; ///< go on after an end-of-generation token
   SamplerOptions sampler{};
   std::vector<std::string> stop{}; ///< texts that end it; they are not shown
+  /// Score every chosen token, and so many of the likeliest beside it; -1: no
+  /// scores. At most 1000.
+  int64_t logprobs = -1;
+  bool promptLogprobs = false; ///< score the tokens of the prompt as well
+};
+
+/// The natural logarithm of a token's probability: of the softmax of the logits
+/// as the model gives them, before temperature and penalties, in double.
+struct TokenProbability {
+  int32_t id;
+  double logprob;
+};
+
+struct TokenScore {
+  int32_t id;
+  double logprob;
+  std::vector<TokenProbability> top; ///< the likeliest; of equal ones the lower id first
 };
 
 struct GenerateTiming {
@@ -37,6 +54,8 @@ struct GenerateResult {
   std::string text;            ///< empty where the artifact has no tokenizer
   FinishReason finish = FinishReason::Length;
   GenerateTiming timing;
+  std::vector<TokenScore> scores;       ///< of `tokens`, where wanted
+  std::vector<TokenScore> promptScores; ///< of all tokens of the prompt but the first
 };
 
 /// Shows text as it becomes certain; false ends the generation.
@@ -57,6 +76,8 @@ public:
 
 private:
   StepOutput feed(std::span<const int32_t> tokens);
+  StepOutput feedScored(std::span<const int32_t> tokens,
+                        const std::function<void(int64_t, std::span<const float>)> &show);
 
   Session &session;
   int32_t sequence;

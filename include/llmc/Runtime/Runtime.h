@@ -4,6 +4,7 @@
 #define LLMC_RUNTIME_RUNTIME_H
 
 #include "llmc/Runtime/Artifact.h"
+#include "llmc/Runtime/Batch.h"
 #include "llmc/Runtime/Device.h"
 #include "llmc/Runtime/Generate.h"
 #include "llmc/Runtime/Scheduler.h"

@@ -156,7 +156,17 @@ typedef struct llmc_generate_options {
   /* Text as it becomes certain (not terminated); not zero ends it. May be NULL. */
   int (*on_text)(void *user, const char *text, size_t bytes);
   void *user;
+  /* -1: no scores. Else every chosen token is scored, with so many of the
+     likeliest beside it; with `prompt_logprobs` so are those of the prompt. */
+  int32_t logprobs, prompt_logprobs;
 } llmc_generate_options;
+
+/* The natural logarithm of a token's probability, by the logits as the model
+   gives them: before temperature and penalties. */
+typedef struct llmc_token_probability {
+  int32_t id;
+  double logprob;
+} llmc_token_probability;
 
 typedef struct llmc_generate_result {
   const int32_t *tokens; /* valid until the generator's next call */
@@ -173,6 +183,14 @@ llmc_status llmc_generator_create(llmc_session *session, llmc_generator **genera
 void llmc_generator_destroy(llmc_generator *generator);
 llmc_status llmc_generator_run(llmc_generator *generator, const int32_t *prompt, size_t count,
                                const llmc_generate_options *options, llmc_generate_result *result);
+
+/* Scores of the last run, for `logprobs` of 0 or more: of token `index` of its
+   tokens, or with `of_prompt` of token `index` of the prompt, from 1 on. `top`
+   may be NULL; else it takes the likeliest tokens. `count` as in
+   llmc_artifact_encode. LLMC_ERROR_USAGE where there is no such score. */
+llmc_status llmc_generator_score(const llmc_generator *generator, int32_t of_prompt, size_t index,
+                                 llmc_token_probability *token, llmc_token_probability *top,
+                                 size_t *count);
 
 #ifdef __cplusplus
 }

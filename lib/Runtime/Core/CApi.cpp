@@ -253,6 +253,7 @@ void llmc_generate_options_init(llmc_generate_options *options) {
   options->max_tokens = -1;
   options->top_p = 1;
   options->repeat_penalty = 1;
+  options->logprobs = -1;
 }
 
 llmc_status llmc_generator_create(llmc_session *session, llmc_generator **generator) {
@@ -280,6 +281,10 @@ llmc_status llmc_generator_run(llmc_generator *generator, const int32_t *prompt,
     wanted.sampler.repetitionPenalty = given.repeat_penalty;
     wanted.sampler.seed = given.seed;
     wanted.sampler.validate();
+    if (given.logprobs < -1 || given.logprobs > 1000)
+      throw UsageError("logprobs is " + std::to_string(given.logprobs) + ", wanted -1 to 1000");
+    wanted.logprobs = given.logprobs;
+    wanted.promptLogprobs = given.prompt_logprobs != 0;
     for (size_t i = 0; i < given.stop_count; ++i)
       wanted.stop.emplace_back(&required(given.stop[i], "stop string"));
     rt::TextCallback show;
@@ -294,5 +299,23 @@ llmc_status llmc_generator_run(llmc_generator *generator, const int32_t *prompt,
                                   last.timing.promptTokens,   last.timing.decodedTokens,
                                   last.timing.prefillSeconds, last.timing.firstTokenSeconds,
                                   last.timing.decodeSeconds};
+  });
+}
+
+llmc_status llmc_generator_score(const llmc_generator *generator, int32_t of_prompt, size_t index,
+                                 llmc_token_probability *token, llmc_token_probability *top,
+                                 size_t *count) {
+  return guarded([&] {
+    const rt::GenerateResult &last = required(generator, "generator").last;
+    const std::vector<rt::TokenScore> &scores = of_prompt ? last.promptScores : last.scores;
+    size_t place = of_prompt ? index - 1 : index; // nothing scores a prompt's first token
+    if (place >= scores.size())
+      throw UsageError("there is no score of token " + std::to_string(index) +
+                       "; logprobs and prompt_logprobs of llmc_generate_options ask for them");
+    required(token, "token") = {scores[place].id, scores[place].logprob};
+    std::vector<llmc_token_probability> list;
+    for (const rt::TokenProbability &one : scores[place].top)
+      list.push_back({one.id, one.logprob});
+    giveBack(list.data(), list.size(), top, &required(count, "count"));
   });
 }

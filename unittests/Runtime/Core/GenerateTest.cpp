@@ -1,6 +1,6 @@
 //===- GenerateTest.cpp - generation, likelihood, traces, C interface -----===//
 
-#include "llmc/Runtime/Generate.h"
+#include "llmc/Runtime/Batch.h"
 #include "TinyArtifact.h"
 #include "llmc/Runtime/Trace.h"
 #include "llmc/Runtime/llmc.h"
@@ -74,6 +74,73 @@ TEST(Generator, CancelKeepsWhatThereIs) {
   EXPECT_EQ(result.tokens, greedyReference(prompt, 3));
   session.observe({});
   EXPECT_EQ(generator.generate(prompt, {.maxTokens = 5}).tokens, greedyReference(prompt, 5));
+}
+
+TEST(Generator, ScoresAreThoseOfTheReference) {
+  TemporaryFolder folder;
+  Session session(openTiny(folder), {.threads = 2, .poison = true});
+  Generator generator(session);
+  std::vector<int32_t> prompt = tinyTokens(9);
+  GenerateResult plain = generator.generate(prompt, {.maxTokens = 4});
+  EXPECT_TRUE(plain.scores.empty() && plain.promptScores.empty());
+  GenerateResult scored =
+      generator.generate(prompt, {.maxTokens = 4, .logprobs = 3, .promptLogprobs = true});
+  EXPECT_EQ(scored.tokens, plain.tokens);
+  ASSERT_EQ(scored.scores.size(), 4u);
+  ASSERT_EQ(scored.promptScores.size(), prompt.size() - 1);
+  std::vector<int32_t> all = prompt;
+  all.insert(all.end(), scored.tokens.begin(), scored.tokens.end());
+  std::vector<std::vector<float>> logits = tinyReference(all);
+  for (size_t i = 1; i < all.size(); ++i) {
+    const TokenScore &score =
+        i < prompt.size() ? scored.promptScores[i - 1] : scored.scores[i - prompt.size()];
+    EXPECT_EQ(score.id, all[i]);
+    EXPECT_NEAR(score.logprob, logProbability(logits[i - 1], all[i]), 1e-12);
+    ASSERT_EQ(score.top.size(), 3u);
+    EXPECT_GE(score.top[0].logprob, score.top[1].logprob);
+    EXPECT_GE(score.top[1].logprob, score.top[2].logprob);
+    EXPECT_EQ(score.top[0].id, int32_t(std::max_element(logits[i - 1].begin(), logits[i - 1].end()) -
+                                       logits[i - 1].begin()));
+  }
+}
+
+TEST(BatchGenerator, AnswersAreThoseOfRunsAlone) {
+  TemporaryFolder folder;
+  auto artifact = openTiny(folder);
+  std::vector<GenerateOptions> options = {
+      {.maxTokens = 6, .logprobs = 2, .promptLogprobs = true},
+      {.maxTokens = 9, .sampler = {.temperature = 0.9, .seed = 7}, .logprobs = 0},
+      {.maxTokens = 0},
+      {.maxTokens = 3}};
+  std::vector<GenerateResult> alone, shared(options.size());
+  for (size_t i = 0; i < options.size(); ++i) {
+    Session session(artifact, {.threads = 1});
+    alone.push_back(Generator(session).generate(tinyTokens(int64_t(3 + 4 * i), uint32_t(i)),
+                                                options[i]));
+  }
+  Session session(artifact, {.threads = 2, .poison = true, .permuteBlocks = true});
+  BatchGenerator batch(session, {.chunk = 3});
+  for (size_t i = 0; i < options.size(); ++i)
+    batch.submit(tinyTokens(int64_t(3 + 4 * i), uint32_t(i)), options[i],
+                 [&shared, i](GenerateResult result, std::exception_ptr error) {
+                   EXPECT_FALSE(error);
+                   shared[i] = std::move(result);
+                 });
+  EXPECT_EQ(batch.pending(), 4);
+  while (batch.step())
+    ;
+  EXPECT_EQ(batch.pending(), 0);
+  for (size_t i = 0; i < options.size(); ++i) {
+    EXPECT_EQ(shared[i].tokens, alone[i].tokens) << i;
+    EXPECT_EQ(shared[i].finish, alone[i].finish);
+    ASSERT_EQ(shared[i].scores.size(), alone[i].scores.size());
+    ASSERT_EQ(shared[i].promptScores.size(), alone[i].promptScores.size());
+    for (size_t k = 0; k < alone[i].scores.size(); ++k)
+      EXPECT_EQ(shared[i].scores[k].logprob, alone[i].scores[k].logprob);
+    for (size_t k = 0; k < alone[i].promptScores.size(); ++k)
+      EXPECT_EQ(shared[i].promptScores[k].logprob, alone[i].promptScores[k].logprob);
+  }
+  EXPECT_THROW(batch.submit({}, {}, {}), InputError);
 }
 
 TEST(Perplexity, IsTheMeanOfAllButTheFirst) {
@@ -217,6 +284,24 @@ TEST(CInterface, FromFolderToTokens) {
   EXPECT_EQ(std::vector<int32_t>(result.tokens, result.tokens + result.token_count),
             greedyReference(prompt, 5));
   EXPECT_STREQ(result.finish, "length");
+  llmc_token_probability token, top[2];
+  EXPECT_EQ(llmc_generator_score(generator, 0, 0, &token, top, &count), LLMC_ERROR_USAGE);
+  wanted.logprobs = 2;
+  wanted.prompt_logprobs = 1;
+  ASSERT_EQ(llmc_generator_run(generator, prompt.data(), prompt.size(), &wanted, &result), LLMC_OK);
+  count = 2;
+  ASSERT_EQ(llmc_generator_score(generator, 0, 4, &token, top, &count), LLMC_OK);
+  EXPECT_EQ(token.id, result.tokens[4]);
+  EXPECT_EQ(count, 2u);
+  EXPECT_EQ(top[0].id, token.id);
+  EXPECT_EQ(top[0].logprob, token.logprob);
+  EXPECT_EQ(llmc_generator_score(generator, 1, 1, &token, nullptr, &count), LLMC_OK);
+  EXPECT_EQ(token.id, prompt[1]);
+  EXPECT_EQ(llmc_generator_score(generator, 1, 0, &token, nullptr, &count), LLMC_ERROR_USAGE);
+  wanted.logprobs = -2;
+  EXPECT_EQ(llmc_generator_run(generator, prompt.data(), prompt.size(), &wanted, &result),
+            LLMC_ERROR_USAGE);
+  wanted.logprobs = -1;
   wanted.temperature = -1;
   EXPECT_EQ(llmc_generator_run(generator, prompt.data(), prompt.size(), &wanted, &result),
             LLMC_ERROR_USAGE);
