@@ -68,7 +68,10 @@ int64_t LinearEmitter::bufferBytes(const LinearSpec &spec) {
 }
 
 int64_t LinearEmitter::decodedBytes(const LinearSpec &spec) {
-  return spec.storage == Storage::F32 ? 0 : spec.cols * widePanels(spec) * 64;
+  if (spec.storage == Storage::F32)
+    return 0;
+  int64_t groups = 2 * storageInfo(spec.storage).group * spec.tile;
+  return std::max(spec.cols * widePanels(spec), groups) * 64;
 }
 
 int64_t linearKernelScratch(const LinearSpec &spec) {
@@ -132,6 +135,13 @@ void LinearEmitter::item(Value item, Value first, Value tokens) {
 PanelStream LinearEmitter::streamOf(Value item, Value panel) {
   return {k.at(item, k.mul(panel, info.headerBytes)),
           k.at(k.at(item, info.headerBytes * spec.tile), k.mul(panel, info.recordBytes))};
+}
+
+PanelStream LinearEmitter::groupOf(PanelStream stream, Value group) {
+  int64_t perBlock = info.block / info.group;
+  Value inBlock = k.mul(k.rem(group, perBlock), info.recordBytes * spec.tile);
+  Value block = k.mul(k.div(group, perBlock), info.panelBytes() * spec.tile);
+  return {k.at(stream.headers, block), k.at(k.at(stream.records, block), inBlock)};
 }
 
 LinearEmitter::Values LinearEmitter::overGroups(

@@ -68,7 +68,8 @@ public:
   static int64_t bufferBytes(const LinearSpec &spec);
   /// Panels that the wide path takes together.
   static int64_t widePanels(const LinearSpec &spec) { return spec.tile == 1 ? 1 : 2; }
-  /// Bytes of the panels that the wide path decodes to scratch.
+  /// Bytes of the panels that the wide path, or of the two groups that the skinny one
+  /// decodes to scratch.
   static int64_t decodedBytes(const LinearSpec &spec);
 
 private:
@@ -81,12 +82,21 @@ private:
   void skinny(int64_t tokens, Value weights, Value item, Value first);
   /// `panels` panels of a stream; the sums of panel p of token t are value t * panels + p.
   Values skinnyPanels(int64_t tokens, int64_t panels, PanelStream stream, Value x);
+  /// The same over the scratch, for few registers.
+  Values skinnyOverMemory(int64_t tokens, int64_t panels, PanelStream stream, Value x);
+  /// sums += weights(p) * x[i] for all panels and tokens.
+  void addProducts(Values &sums, int64_t panels, Value input, int64_t i,
+                   llvm::function_ref<Value(int64_t)> weights);
+  /// Fetches what comes some time after the record at `record` + `offset`.
+  void prefetchRecord(Value record, int64_t offset, int64_t panels);
   /// Any number of rows.
   void wide(Value weights, Value item, Value first, Value tokens);
   /// Writes the values of widePanels panels as [k][16 * panels] f32 to scratch.
   void decode(PanelStream stream);
   /// The stream of the panels from `panel` on of the item at `item`.
   PanelStream streamOf(Value item, Value panel);
+  /// Headers and records of group `group` of a stream.
+  PanelStream groupOf(PanelStream stream, Value group);
   /// Runs `step` over the groups of a stream in ascending order of k: `groups` of them
   /// whose records begin at `records`, the first of which is group `group`. `carried` goes
   /// from one to the next.
