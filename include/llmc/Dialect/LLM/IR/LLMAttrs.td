@@ -81,7 +81,7 @@ def LLM_RopeAttr : LLM_Attr<"Rope", "rope"> {
   let assemblyFormat = [{
     `<` $type `,` `base` `=` custom<Double>($base) `,` `width` `=` $width `,` $pairing `,`
     `magnitude` `=` custom<Double>($magnitude) `,`
-    custom<Frequencies>($frequencies) custom<LongFrequencies>($longFrequencies, $beyond) `>`
+    custom<Frequencies>($frequencies) `` custom<LongFrequencies>($longFrequencies, $beyond) `>`
   }];
   let extraClassDeclaration = [{
     /// Whether the frequencies depend on a sequence's extent.

@@ -25,6 +25,7 @@ def LLM_CacheKind : LLM_Enum<"CacheKind", "what a state holds", [
     I32EnumCase<"Conv", 4, "conv">]>;
 
 def LLM_BlockOrder : LLM_Enum<"BlockOrder", "order of the elements of a quantised block", [
-    I32EnumCase<"Linear", 0, "linear">, I32EnumCase<"Halves", 1, "halves">]>;
+    I32EnumCase<"Linear", 0, "linear">, I32EnumCase<"Halves", 1, "halves">,
+    I32EnumCase<"Planes", 2, "planes">]>;
 
 #endif // LLMC_DIALECT_LLM_IR_LLMENUMS

@@ -7,8 +7,8 @@
 
 namespace llmc::llm {
 
-/// The storage attribute that the field calls `name` (f32, f16, bf16, q4_0,
-/// q4_1, q8_0), or null for a name that has none.
+/// The storage attribute that the field calls `name` (f32, f16, bf16 and the block types
+/// of GGUF files: q4_0, q6_k, iq4_nl ...), or null for a name that has none.
 mlir::Attribute storageByName(mlir::MLIRContext *context, llvm::StringRef name);
 
 /// The names that `storageByName` knows, for messages.
