@@ -30,25 +30,27 @@ uint32_t hashText(std::string_view text) {
 
 } // namespace
 
-PieceTable::PieceTable(size_t count) : slots(std::bit_ceil(count * 2 + 2)) {}
+PieceTable::PieceTable(size_t count) : slots(std::bit_ceil(count + count / 2 + 2)) {
+  entries.reserve(count);
+}
 
 size_t PieceTable::slotOf(std::string_view text, uint32_t hash) const {
   for (size_t slot = hash & (slots.size() - 1);; slot = (slot + 1) & (slots.size() - 1)) {
-    const Slot &entry = slots[slot];
-    if (!entry.text || (entry.hash == hash && std::string_view(entry.text, entry.size) == text))
+    if (!slots[slot].entry)
+      return slot;
+    const Entry &entry = entries[slots[slot].entry - 1];
+    if (slots[slot].hash == hash && std::string_view(entry.text, entry.size) == text)
       return slot;
   }
 }
 
 bool PieceTable::add(std::string_view text, int32_t id) {
-  // A null text is the mark of a free slot.
-  if (!text.data())
-    text = "";
   uint32_t hash = hashText(text);
   Slot &slot = slots[slotOf(text, hash)];
-  if (slot.text)
+  if (slot.entry)
     return false;
-  slot = {text.data(), static_cast<uint32_t>(text.size()), hash, id};
+  entries.push_back({text.data(), static_cast<uint32_t>(text.size()), id});
+  slot = {hash, static_cast<uint32_t>(entries.size())};
   longest = std::max(longest, text.size());
   return true;
 }
@@ -56,7 +58,8 @@ bool PieceTable::add(std::string_view text, int32_t id) {
 int32_t PieceTable::find(std::string_view text) const {
   if (text.size() > longest)
     return -1;
-  return slots[slotOf(text, hashText(text))].id;
+  uint32_t entry = slots[slotOf(text, hashText(text))].entry;
+  return entry ? entries[entry - 1].id : -1;
 }
 
 ByteTrie::ByteTrie() : keys(16), targets(16), values(1, -1) {}

@@ -23,14 +23,18 @@ public:
   size_t longestText() const { return longest; }
 
 private:
+  struct Entry {
+    const char *text;
+    uint32_t size;
+    int32_t id;
+  };
   struct Slot {
-    const char *text = nullptr;
-    uint32_t size = 0;
     uint32_t hash = 0;
-    int32_t id = -1;
+    uint32_t entry = 0; ///< one more than its place in entries; 0: free
   };
   size_t slotOf(std::string_view text, uint32_t hash) const;
 
+  std::vector<Entry> entries;
   std::vector<Slot> slots; ///< open addressing, a power of two
   size_t longest = 0;
 };
