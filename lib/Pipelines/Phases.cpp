@@ -71,6 +71,7 @@ static void buildPlan(OpPassManager &pm, const PhaseOptions &options) {
   OpPassManager &program = pm.nest<plan::ProgramOp>();
   program.addPass(plan::createAssignLivenessPass());
   program.addPass(plan::createPackArenasPass());
+  program.addPass(plan::createDeriveContractsPass());
   program.addPass(plan::createVerifyPass());
 }
 

@@ -3,6 +3,8 @@
 #include "Commands.h"
 #include "Deployment.h"
 
+#include <filesystem>
+#include <fstream>
 #include <iostream>
 
 using nlohmann::json;
@@ -14,9 +16,30 @@ struct VerifyArguments {
   DeploymentFlags deployment;
   std::string perplexityFile;
   bool asJson = false;
+  bool reseal = false;
 };
 
+/// Gives an edited manifest its digest, after everything else about it was checked.
+void reseal(const std::string &folder) {
+  rt::readManifest(folder, {.verifyHashes = true, .verifySeal = false});
+  std::string path = (std::filesystem::path(folder) / "manifest.json").string();
+  std::string sealed = rt::sealManifest(readTextFile(path), path);
+  std::string temporary = path + ".partial";
+  std::ofstream out(temporary, std::ios::binary);
+  out << sealed;
+  out.close();
+  std::error_code error;
+  if (out)
+    std::filesystem::rename(temporary, path, error);
+  if (!out || error) {
+    std::filesystem::remove(temporary);
+    throw InputError(path + ": cannot be written; is the disk full, or the folder read-only?");
+  }
+}
+
 void verify(const VerifyArguments &arguments) {
+  if (arguments.reseal)
+    reseal(arguments.deployment.artifact);
   auto artifact = arguments.deployment.open(/*verifyHashes=*/true);
   json result = {{"files", artifact->manifest().files.size()}};
   if (!arguments.perplexityFile.empty()) {
@@ -54,6 +77,8 @@ void addVerifyCommand(CLI::App &app, int &exitCode) {
   arguments->deployment.add(*command);
   command->add_option("--perplexity", arguments->perplexityFile,
                       "Text whose mean negative log-likelihood is measured");
+  command->add_flag("--reseal", arguments->reseal,
+                    "Give the manifest the digest of its text, after an edit on purpose");
   command->add_flag("--json", arguments->asJson, "Print one JSON object");
   command->callback([arguments, &exitCode] {
     verify(*arguments);

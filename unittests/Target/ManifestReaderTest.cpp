@@ -68,13 +68,20 @@ TEST(ManifestReaderTest, ReadsWhatTheCompilerWrites) {
   auto &nested = passes.nest<llmc::plan::ProgramOp>();
   nested.addPass(llmc::plan::createAssignLivenessPass());
   nested.addPass(llmc::plan::createPackArenasPass());
+  nested.addPass(llmc::plan::createDeriveContractsPass());
   nested.addPass(llmc::plan::createVerifyPass());
   ASSERT_TRUE(succeeded(passes.run(*module)));
   auto text = llmc::plan::exportManifest(*module->getOps<llmc::plan::ProgramOp>().begin());
   ASSERT_TRUE(succeeded(text));
 
-  // Throws, with the path, where the two disagree.
-  llmc::rt::Manifest manifest = llmc::rt::parseManifest(*text);
+  // Throws, with the path, where the two disagree, also about the digest.
+  llmc::rt::Manifest manifest =
+      llmc::rt::parseManifest(*text, "manifest.json", llmc::rt::Seal::Checked);
+
+  // One contract for each form of the launches of @k.
+  ASSERT_EQ(manifest.kernels[0].contracts.size(), 4u);
+  EXPECT_EQ(manifest.kernels[0].contracts[0].items.plus, 1);
+  EXPECT_EQ(manifest.kernels[0].contracts[1].operands[3].bytes.blocks, 64);
 
   EXPECT_EQ(manifest.limits.maxOutputs, 2);
   ASSERT_EQ(manifest.arenas.size(), 4u);

@@ -18,7 +18,7 @@
 
 namespace llmc::rt {
 
-inline constexpr int manifestMajor = 1;
+inline constexpr int manifestMajor = 2;
 inline constexpr int manifestMinor = 0;
 /// Offsets, strides and scratch are multiples of it.
 inline constexpr int64_t manifestAlignment = 64;
@@ -33,6 +33,7 @@ struct Size {
 
   /// Empty where the value does not fit in 63 bits.
   std::optional<int64_t> evaluate(const Extent &extent) const;
+  bool operator==(const Size &) const = default;
 };
 
 /// What a count of rows or work items is proportional to.
@@ -48,6 +49,7 @@ struct Items {
   int64_t plus = 0;
 
   std::optional<int64_t> evaluate(const Extent &extent) const;
+  bool operator==(const Items &) const = default;
 };
 
 /// Ascending, disjoint [begin, end) ranges.
@@ -115,6 +117,8 @@ struct WeightSource {
   int64_t rows = 0;
   bool zeros = false;
   std::vector<float> values; ///< constants, one a row; else empty
+  int64_t firstRow = 0, ofRows = 0; ///< part of a tensor of so many rows; 0: all of it
+  bool transposed = false;          ///< the checkpoint holds the tensor as [columns, rows]
 };
 
 struct Weight {
@@ -155,14 +159,32 @@ struct KernelDevice {
   int64_t sharedBytes = 0;
 };
 
+enum class OperandKind : uint8_t { Slice, Weights, State };
+enum class Access : uint8_t { Read, Write, ReadWrite };
+
+/// What a kernel needs of one operand. `bytes` are the least behind the
+/// address: of a slice, of a member of weights, or `blocks` times the exact
+/// bytes of a state's block.
+struct OperandNeed {
+  OperandKind kind = OperandKind::Slice;
+  Access access = Access::Read;
+  Size bytes;
+};
+
+/// One way in which a kernel may be launched.
+struct Contract {
+  Items items;
+  std::vector<OperandNeed> operands;
+};
+
 struct Kernel {
   std::string name, symbol, generator;
   int64_t scratch = 0;
   std::optional<KernelDevice> device;
+  /// Rows of the tables that token ids and positions choose; 0: none are chosen.
+  int64_t tokensBelow = 0, positionsBelow = 0;
+  std::vector<Contract> contracts; ///< at least one
 };
-
-enum class OperandKind : uint8_t { Slice, Weights, State };
-enum class Access : uint8_t { Read, Write, ReadWrite };
 
 struct Operand {
   OperandKind kind = OperandKind::Slice;
@@ -228,6 +250,7 @@ struct AcceptedException {
 
 struct Manifest {
   int major = manifestMajor, minor = manifestMinor;
+  std::string digest; ///< of the manifest's text, see checkSeal
   Producer producer;
   ModelInfo model;
   TargetInfo target;
@@ -240,6 +263,8 @@ struct Manifest {
   std::vector<Variant> variants;
   std::vector<Kernel> kernels;
   std::vector<Entry> entries;
+  /// Ascending: a sequence that grows past one of these lengths is computed anew.
+  std::vector<int64_t> recomputeBeyond;
   Ranks ranks;
   std::string tokenizerFile; ///< empty: none
   std::vector<AcceptedException> accepted;
@@ -251,9 +276,20 @@ struct Manifest {
   Extent largest(int64_t blocks, int64_t threads) const;
 };
 
+enum class Seal : uint8_t { Ignored, Checked };
+
 /// Reads and checks the text of a manifest. Throws InputError with \p name and
 /// the path of the field. Touches no file.
-Manifest parseManifest(std::string_view text, std::string_view name = "manifest.json");
+Manifest parseManifest(std::string_view text, std::string_view name = "manifest.json",
+                       Seal seal = Seal::Ignored);
+
+/// Whether the text is what was sealed: its field `digest` is the SHA-256 of the
+/// text with the digits of that value as zeros. Throws InputError where it is not.
+void checkSeal(std::string_view text, std::string_view name = "manifest.json");
+
+/// The text with the right `digest`, for a manifest that was edited on purpose.
+/// Throws InputError where it has no such field.
+std::string sealManifest(std::string text, std::string_view name = "manifest.json");
 
 /// The part of parseManifest that looks at meaning: references, offsets,
 /// lifetimes, operands. Fills the indices.
@@ -265,14 +301,17 @@ void checkExtents(const Manifest &manifest, const Extent &largest,
 
 struct ReadOptions {
   bool verifyHashes = false;
+  /// Off only to seal an artifact anew.
+  bool verifySeal = true;
 };
 
 /// Reads DIR/manifest.json and checks that the folder's files are there, inside
 /// of the folder and of the stated size, and on request of the stated hash.
 Manifest readManifest(const std::filesystem::path &dir, const ReadOptions &options = {});
 
-/// Lower-case SHA-256 of a file.
+/// Lower-case SHA-256 of a file, of a text.
 std::string sha256OfFile(const std::filesystem::path &path);
+std::string sha256OfText(std::string_view text);
 
 } // namespace llmc::rt
 

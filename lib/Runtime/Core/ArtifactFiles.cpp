@@ -22,6 +22,7 @@ struct FreeDigest {
   void operator()(EVP_MD_CTX *context) const { EVP_MD_CTX_free(context); }
 };
 using FileHandle = std::unique_ptr<std::FILE, CloseFile>;
+using DigestHandle = std::unique_ptr<EVP_MD_CTX, FreeDigest>;
 } // namespace
 
 static FileHandle openToRead(const fs::path &path) {
@@ -32,19 +33,17 @@ static FileHandle openToRead(const fs::path &path) {
   return file;
 }
 
-std::string sha256OfFile(const fs::path &path) {
-  FileHandle file = openToRead(path);
-  std::unique_ptr<EVP_MD_CTX, FreeDigest> context(EVP_MD_CTX_new());
+static DigestHandle beginSha256() {
+  DigestHandle context(EVP_MD_CTX_new());
   if (!context || EVP_DigestInit_ex(context.get(), EVP_sha256(), nullptr) != 1)
     throw InternalError("OpenSSL has no SHA-256");
-  std::vector<unsigned char> buffer(size_t(1) << 20);
-  while (size_t got = std::fread(buffer.data(), 1, buffer.size(), file.get()))
-    EVP_DigestUpdate(context.get(), buffer.data(), got);
-  if (std::ferror(file.get()))
-    throw InputError(path.string() + ": reading failed");
+  return context;
+}
+
+static std::string finishSha256(EVP_MD_CTX *context) {
   std::array<unsigned char, EVP_MAX_MD_SIZE> digest;
   unsigned length = 0;
-  EVP_DigestFinal_ex(context.get(), digest.data(), &length);
+  EVP_DigestFinal_ex(context, digest.data(), &length);
   std::string text;
   for (unsigned i = 0; i < length; ++i) {
     static constexpr char digits[] = "0123456789abcdef";
@@ -52,6 +51,23 @@ std::string sha256OfFile(const fs::path &path) {
     text += digits[digest[i] & 15];
   }
   return text;
+}
+
+std::string sha256OfText(std::string_view text) {
+  DigestHandle context = beginSha256();
+  EVP_DigestUpdate(context.get(), text.data(), text.size());
+  return finishSha256(context.get());
+}
+
+std::string sha256OfFile(const fs::path &path) {
+  FileHandle file = openToRead(path);
+  DigestHandle context = beginSha256();
+  std::vector<unsigned char> buffer(size_t(1) << 20);
+  while (size_t got = std::fread(buffer.data(), 1, buffer.size(), file.get()))
+    EVP_DigestUpdate(context.get(), buffer.data(), got);
+  if (std::ferror(file.get()))
+    throw InputError(path.string() + ": reading failed");
+  return finishSha256(context.get());
 }
 
 /// No part of the path may be a link: it could lead out of the folder.
@@ -97,7 +113,8 @@ Manifest readManifest(const fs::path &dir, const ReadOptions &options) {
   if (std::fread(text.data(), 1, text.size(), file.get()) != text.size())
     throw InputError(path.string() + ": reading failed");
   std::string name = path.string();
-  Manifest manifest = parseManifest(text, name);
+  Manifest manifest =
+      parseManifest(text, name, options.verifySeal ? Seal::Checked : Seal::Ignored);
   for (const FileEntry &entry : manifest.files) {
     checkFile(dir, entry);
     // Code that will run is always proved to be what was compiled; it is small.

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "ManifestChecker.h"
+#include "llmc/Kernels/CPU/Storage.h"
 
 #include <algorithm>
 #include <cctype>
@@ -74,10 +75,7 @@ void Checker::checkFiles() {
       fail(path + ".path", problem);
     if (!seen.insert(file.path).second)
       fail(path + ".path", "'" + file.path + "' stands twice");
-    bool hex = file.sha256.size() == 64 &&
-               std::all_of(file.sha256.begin(), file.sha256.end(),
-                           [](char c) { return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f'); });
-    if (!hex)
+    if (!isSha256(file.sha256))
       fail(path + ".sha256", "is not 64 lower-case hexadecimal digits");
   }
   auto listed = [&](const std::string &file, const std::string &path) {
@@ -150,24 +148,21 @@ void Checker::checkSlices() {
 
 /// Bytes that kernels read of one member; 0 where the storage is not known.
 static int64_t leastBytes(const Weight &weight) {
-  static const std::unordered_map<std::string, std::pair<int64_t, int64_t>> records = {
-      {"f32", {64, 1}},    {"f16", {32, 1}},    {"bf16", {32, 1}},
-      {"q8_0", {544, 32}}, {"q4_0", {288, 32}}, {"q4_1", {320, 32}}};
   int64_t product;
   if (weight.layoutKind == "rows") { // f32, whatever the checkpoint stores
     bool large = __builtin_mul_overflow(weight.rows, weight.cols, &product) ||
                  __builtin_mul_overflow(product, 4, &product);
     return large ? INT64_MAX : product;
   }
-  auto found = records.find(weight.storage);
-  if (found == records.end())
+  auto storage = kernels::findStorage(weight.storage);
+  if (!storage)
     return 0;
-  auto [bytes, group] = found->second;
+  kernels::StorageInfo info = kernels::storageInfo(*storage);
   int64_t panels = (weight.rows + 15) / 16;
   int64_t padded = (panels + weight.layoutTile - 1) / weight.layoutTile * weight.layoutTile;
-  int64_t groups = (weight.cols + group - 1) / group;
-  bool large = __builtin_mul_overflow(padded, groups, &product) ||
-               __builtin_mul_overflow(product, bytes, &product);
+  int64_t blocks = (weight.cols + info.block - 1) / info.block;
+  bool large = __builtin_mul_overflow(padded, blocks, &product) ||
+               __builtin_mul_overflow(product, info.panelBytes(), &product);
   return large ? INT64_MAX : product;
 }
 
@@ -243,6 +238,8 @@ void Checker::checkStates() {
   }
 }
 
+static constexpr size_t mostContracts = 256;
+
 static bool isSymbol(const std::string &text) {
   return std::all_of(text.begin(), text.end(), [](unsigned char c) {
     return std::isalnum(c) || c == '_' || c == '.' || c == '$';
@@ -259,6 +256,17 @@ void Checker::checkKernels() {
     std::string path = place("kernels", i);
     if (kernel.symbol.empty() || !isSymbol(kernel.symbol))
       fail(path + ".symbol", "'" + kernel.symbol + "' is no symbol");
+    if (kernel.contracts.empty() || kernel.contracts.size() > mostContracts)
+      fail(path + ".contracts", "are " + std::to_string(kernel.contracts.size()) +
+                                    ", a kernel has 1 to " + std::to_string(mostContracts));
+    if (kernel.tokensBelow && manifest.model.vocabSize > kernel.tokensBelow)
+      fail(path + ".tokens_below", "is " + std::to_string(kernel.tokensBelow) +
+                                       ", model.vocab_size is " +
+                                       std::to_string(manifest.model.vocabSize));
+    if (kernel.positionsBelow && manifest.limits.maxContext > kernel.positionsBelow)
+      fail(path + ".positions_below", "is " + std::to_string(kernel.positionsBelow) +
+                                          ", limits.max_context is " +
+                                          std::to_string(manifest.limits.maxContext));
     if (kernel.device) {
       size_t grid = kernel.device->grid.size(), block = kernel.device->block.size();
       if (!grid || grid > 3 || !block || block > 3)

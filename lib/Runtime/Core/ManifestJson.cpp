@@ -169,4 +169,8 @@ void Object::finish() const {
                 "ignored. Use the llmc that wrote the artifact, or compile the model again");
 }
 
+bool isSha256(std::string_view text) {
+  return text.size() == 64 && text.find_first_not_of("0123456789abcdef") == text.npos;
+}
+
 } // namespace llmc::rt::detail

@@ -68,6 +68,9 @@ private:
   std::vector<std::string> used;
 };
 
+/// 64 lower-case hexadecimal digits.
+bool isSha256(std::string_view text);
+
 /// A whole number of at least \p least.
 int64_t integerOf(const nlohmann::json &value, std::string_view file, const std::string &path,
                   int64_t least);

@@ -15,6 +15,8 @@ namespace {
 
 constexpr auto elementNames = {"f32", "f16", "bf16", "i32"};
 constexpr auto axisNames = {"one", "tokens", "outputs", "sequences"};
+constexpr auto operandNames = {"slice", "weights", "state"};
+constexpr auto accessNames = {"read", "write", "readwrite"};
 
 Size parseSize(Object object) {
   Size size;
@@ -86,6 +88,9 @@ void parseHead(Object &top, Manifest &manifest) {
                             ". Compile the model again with this llmc, or use one that fits");
   manifest.major = int(version[0]);
   manifest.minor = int(version[1]);
+  manifest.digest = top.string("digest");
+  if (!detail::isSha256(manifest.digest))
+    top.fail("digest", "is not a text of 64 lower-case hexadecimal digits");
 
   Object producer = top.object("producer");
   manifest.producer = {producer.string("name"), producer.string("version"),
@@ -185,6 +190,17 @@ void parseWeights(Object &top, Manifest &manifest) {
         source.tensor = item.string("tensor");
       }
       source.name = item.string("name", source.tensor);
+      if (item.has("of_rows")) {
+        source.firstRow = item.integer("first_row");
+        source.ofRows = item.integer("of_rows", 1);
+        if (source.rows > source.ofRows || source.firstRow > source.ofRows - source.rows)
+          item.fail("first_row", "is " + std::to_string(source.firstRow) + ", " +
+                                     std::to_string(source.rows) + " rows from there on are not " +
+                                     "inside the tensor's " + std::to_string(source.ofRows));
+      }
+      source.transposed = item.boolean("transposed", false);
+      if (source.tensor.empty() && (source.ofRows || source.transposed))
+        item.fail(source.ofRows ? "of_rows" : "transposed", "stands without a tensor");
       weight.sources.push_back(std::move(source));
     });
     manifest.weights.push_back(std::move(weight));
@@ -206,6 +222,19 @@ void parseWeights(Object &top, Manifest &manifest) {
   });
 }
 
+Contract parseContract(Object &object) {
+  Contract contract;
+  contract.items = parseItems(object.object("items"));
+  object.objects("operands", [&](Object &item) {
+    OperandNeed need;
+    need.kind = OperandKind(item.oneOf("kind", operandNames));
+    need.access = Access(item.oneOf("access", accessNames));
+    need.bytes = parseSize(item.object("bytes"));
+    contract.operands.push_back(need);
+  });
+  return contract;
+}
+
 void parseKernels(Object &top, Manifest &manifest) {
   top.objects("variants", [&](Object &object) {
     manifest.variants.push_back(
@@ -217,6 +246,10 @@ void parseKernels(Object &top, Manifest &manifest) {
     kernel.symbol = object.string("symbol");
     kernel.generator = object.string("generator", "");
     kernel.scratch = object.integer("scratch", 0, 0);
+    kernel.tokensBelow = object.integer("tokens_below", 1, 0);
+    kernel.positionsBelow = object.integer("positions_below", 1, 0);
+    object.objects("contracts",
+                   [&](Object &item) { kernel.contracts.push_back(parseContract(item)); });
     if (object.has("device")) {
       Object device = object.object("device");
       KernelDevice &launch = kernel.device.emplace();
@@ -247,7 +280,7 @@ Operand parseOperand(Object &object) {
     }
   if (found != 1)
     object.fail("slice", "an operand names exactly one of slice, weights and state");
-  operand.access = Access(object.oneOf("access", {"read", "write", "readwrite"}));
+  operand.access = Access(object.oneOf("access", accessNames));
   if (object.has("layer"))
     operand.layer = object.integer("layer");
   return operand;
@@ -327,6 +360,15 @@ void parseRest(Object &top, Manifest &manifest) {
     });
     ranks.finish();
   }
+  if (top.has("recompute_beyond")) {
+    manifest.recomputeBeyond = parseIntegers(top, "recompute_beyond", 1);
+    for (size_t i = 1; i < manifest.recomputeBeyond.size(); ++i)
+      if (manifest.recomputeBeyond[i] <= manifest.recomputeBeyond[i - 1])
+        top.fail("recompute_beyond", "has " + std::to_string(manifest.recomputeBeyond[i]) +
+                                         " behind " +
+                                         std::to_string(manifest.recomputeBeyond[i - 1]) +
+                                         "; lengths ascend");
+  }
   if (top.has("tokenizer") && !top.get("tokenizer").is_null()) {
     Object tokenizer = top.object("tokenizer");
     manifest.tokenizerFile = tokenizer.string("file");
@@ -340,11 +382,13 @@ void parseRest(Object &top, Manifest &manifest) {
 
 } // namespace
 
-Manifest parseManifest(std::string_view text, std::string_view name) {
+Manifest parseManifest(std::string_view text, std::string_view name, Seal seal) {
   json root = detail::parseStrictJson(text, name);
   Object top(root, name, "");
   Manifest manifest;
   parseHead(top, manifest);
+  if (seal == Seal::Checked)
+    checkSeal(text, name);
   parseMemory(top, manifest);
   parseWeights(top, manifest);
   parseKernels(top, manifest);

@@ -7,11 +7,16 @@
 
 #include "llmc/Target/Manifest/Manifest.h"
 #include "llvm/ADT/TypeSwitch.h"
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/JSON.h"
+#include "llvm/Support/SHA256.h"
 
 using namespace mlir;
 using namespace llmc::plan;
 using llvm::json::OStream;
+
+/// Stands in the text while its digest is computed.
+static const std::string noDigest(64, '0');
 
 namespace {
 
@@ -65,6 +70,7 @@ private:
   void weights(WeightsOp op, OStream &out);
   void states(StateOp op, OStream &out);
   void kernels();
+  void contracts(ArrayAttr list, OStream &out);
   void entries();
   void steps(Block &block);
   void launch(LaunchOp op);
@@ -152,6 +158,7 @@ void Exporter::head() {
   json.attributeBegin("version");
   json.rawValue(llvm::formatv("[{0}, {1}]", kManifestMajor, kManifestMinor).str());
   json.attributeEnd();
+  json.attribute("digest", noDigest);
   json.attributeObject("producer", [&] {
     ProducerAttr producer = program.getProducer();
     json.attribute("name", producer.getName());
@@ -244,6 +251,12 @@ void Exporter::weights(WeightsOp op, OStream &out) {
         if (source.getName())
           out.attribute("name", source.getName().getValue());
         out.attribute("rows", source.getRows());
+        if (source.getOf()) {
+          out.attribute("first_row", source.getFirst());
+          out.attribute("of_rows", source.getOf());
+        }
+        if (source.getTransposed())
+          out.attribute("transposed", true);
       });
   });
 }
@@ -267,11 +280,14 @@ void Exporter::kernels() {
     out.attribute("suffix", op.getSuffix());
     strings(out, "requires", op.getFeatures());
   });
-  list<KernelOp>("kernels", [](KernelOp op, OStream &out) {
+  list<KernelOp>("kernels", [&](KernelOp op, OStream &out) {
     out.attribute("name", op.getSymName());
     out.attribute("symbol", op.getSymbol());
     out.attribute("generator", op.getGenerator());
     out.attribute("scratch", op.getScratch());
+    optional(out, "tokens_below", op.getTokensBelow());
+    optional(out, "positions_below", op.getPositionsBelow());
+    contracts(*op.getContracts(), out);
     if (DeviceAttr device = op.getDeviceAttr())
       out.attributeObject("device", [&] {
         out.attribute("file", device.getFile());
@@ -285,6 +301,25 @@ void Exporter::kernels() {
   });
 }
 
+void Exporter::contracts(ArrayAttr list, OStream &out) {
+  out.attributeArray("contracts", [&] {
+    for (auto contract : list.getAsRange<ContractAttr>())
+      out.object([&] {
+        out.attributeBegin("items");
+        items(out, contract.getItems());
+        out.attributeEnd();
+        out.attributeArray("operands", [&] {
+          for (OperandAttr operand : contract.getOperands())
+            out.object([&] {
+              out.attribute("kind", stringifyMemoryKind(operand.getKind()));
+              out.attribute("access", stringifyAccess(operand.getAccess()));
+              size(out, "bytes", operand.getBytes());
+            });
+        });
+      });
+  });
+}
+
 void Exporter::rest() {
   if (program.getRanks() != 1 || !getOps<GroupOp>().empty())
     json.attributeObject("ranks", [&] {
@@ -294,6 +329,8 @@ void Exporter::rest() {
         integers(out, "ranks", op.getRanks());
       });
     });
+  if (std::optional<ArrayRef<int64_t>> lengths = program.getRecomputeBeyond())
+    integers(json, "recompute_beyond", *lengths);
   if (program.getTokenizer())
     json.attributeObject("tokenizer", [&] { json.attribute("file", *program.getTokenizer()); });
   json.attributeArray("accepted", [&] {
@@ -415,10 +452,12 @@ static LogicalResult verifyPacked(ProgramOp program) {
             .Case([](WeightsOp weights) {
               return !weights.getBase() ? "base" : !weights.getStride() ? "stride" : "";
             })
+            .Case([](KernelOp kernel) { return kernel.getContracts() ? "" : "contracts"; })
             .Default([](Operation *) { return ""; });
     if (!missing.empty())
       return op.emitOpError("has no ") << missing << ", which the manifest needs: run "
-                                       << "plan-assign-liveness and plan-pack-arenas first";
+                                       << "plan-assign-liveness, plan-pack-arenas and "
+                                       << "plan-derive-contracts first";
   }
   return success();
 }
@@ -432,5 +471,9 @@ FailureOr<std::string> llmc::plan::exportManifest(ProgramOp program) {
   Exporter(program, json).run();
   json.flush();
   os << '\n';
+  std::string digest = llvm::toHex(llvm::SHA256::hash(llvm::arrayRefFromStringRef(text)),
+                                   /*LowerCase=*/true);
+  std::string field = "\"digest\": \"";
+  text.replace(text.find(field) + field.size(), digest.size(), digest);
   return text;
 }

@@ -128,6 +128,8 @@ void Importer::checkVersion(JsonObject &top) {
 
 ProgramOp Importer::readHead(JsonObject &top) {
   checkVersion(top);
+  // Written anew by the export; an edited manifest is what this reader is for.
+  top.string("digest");
   JsonObject producer = top.object("producer");
   auto producerAttr =
       ProducerAttr::get(builder.getContext(), producer.string("name"),
@@ -230,7 +232,14 @@ SourceAttr Importer::readSource(JsonObject &object) {
   StringAttr name;
   if (object.has("name"))
     name = builder.getStringAttr(object.string("name"));
-  return getChecked<SourceAttr>(object.getPath(), tensor, object.integer("rows", 1), name, values);
+  int64_t rows = object.integer("rows", 1), first = 0, of = 0;
+  if (object.has("of_rows")) {
+    first = object.integer("first_row", 0);
+    of = object.integer("of_rows", 1);
+  }
+  bool transposed = object.boolean("transposed", false);
+  return getChecked<SourceAttr>(object.getPath(), tensor, rows, name, values, first, of,
+                                transposed);
 }
 
 void Importer::readWeights(JsonObject &object) {
@@ -274,6 +283,23 @@ void Importer::readState(JsonObject &object) {
 // Kernels and the rest
 //===----------------------------------------------------------------------===//
 
+ArrayAttr Importer::readContracts(JsonObject &kernel) {
+  SmallVector<Attribute> contracts;
+  kernel.objects("contracts", [&](JsonObject &object) {
+    ItemsAttr items = readItems(object.object("items"));
+    SmallVector<OperandAttr> operands;
+    object.objects("operands", [&](JsonObject &operand) {
+      MemoryKind kind = operand.oneOf("kind", symbolizeMemoryKind);
+      Access access = operand.oneOf("access", symbolizeAccess);
+      AffineMap bytes = readSize(operand.object("bytes")).getValue();
+      operands.push_back(getChecked<OperandAttr>(operand.getPath(), kind, access, bytes));
+    });
+    if (!reader.failed())
+      contracts.push_back(ContractAttr::get(builder.getContext(), items, operands));
+  });
+  return builder.getArrayAttr(contracts);
+}
+
 void Importer::readKernels(JsonObject &top) {
   top.objects("variants", [&](JsonObject &variant) {
     StringAttr name = readName(variant);
@@ -300,7 +326,13 @@ void Importer::readKernels(JsonObject &top) {
                                           device.integer("shared_bytes", 0, 0));
       device.finish();
     }
-    KernelOp::create(builder, getLoc(kernel), name, symbol, generator, scratch, deviceAttr);
+    IntegerAttr tokensBelow = readOptionalInteger(kernel, "tokens_below", 1);
+    IntegerAttr positionsBelow = readOptionalInteger(kernel, "positions_below", 1);
+    ArrayAttr contracts = readContracts(kernel);
+    if (reader.failed())
+      return;
+    KernelOp::create(builder, getLoc(kernel), name, symbol, generator, scratch, deviceAttr,
+                     tokensBelow, positionsBelow, contracts);
   });
 }
 
@@ -315,6 +347,8 @@ void Importer::readRest(JsonObject &top, ProgramOp program) {
     });
     ranks.finish();
   }
+  if (top.has("recompute_beyond"))
+    program.setRecomputeBeyond(top.integers("recompute_beyond", 1));
   if (top.has("tokenizer")) {
     JsonObject tokenizer = top.object("tokenizer");
     program.setTokenizer(tokenizer.string("file"));

@@ -25,6 +25,7 @@ private:
   void readWeights(JsonObject &object);
   void readState(JsonObject &object);
   void readKernels(JsonObject &top);
+  mlir::ArrayAttr readContracts(JsonObject &kernel);
   void readEntries(JsonObject &top);
   void readSteps(JsonObject &object, bool inRepeat);
   void readStep(JsonObject &step, bool inRepeat);

@@ -2,7 +2,7 @@
 // place where the rank's own part dies.
 
 // RUN: llmc-opt %s --convert-llm-to-plan | FileCheck %s
-// RUN: llmc-opt %s --pass-pipeline='builtin.module(convert-llm-to-plan,plan.program(plan-assign-liveness,plan-pack-arenas,plan-verify))' | FileCheck %s --check-prefix=PACKED
+// RUN: llmc-opt %s --pass-pipeline='builtin.module(convert-llm-to-plan,plan.program(plan-assign-liveness,plan-pack-arenas,plan-derive-contracts,plan-verify))' | FileCheck %s --check-prefix=PACKED
 
 // PACKED: plan.program
 // PACKED-SAME: ranks(2)

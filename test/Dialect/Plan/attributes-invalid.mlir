@@ -78,6 +78,18 @@
 
 // -----
 
+// source_c4
+// expected-error@below {{source 't' gives 4 rows from row 9 on of a tensor of 12 rows}}
+#l = #plan.source<"t", rows = 4, first = 9, of = 12>
+
+// -----
+
+// source_c4: no tensor
+// expected-error@below {{source without a tensor has a range of rows, or is transposed}}
+#l = #plan.source<zeros, rows = 4, transposed>
+
+// -----
+
 // items_c1
 // expected-error@below {{tile is 0, the least is 1}}
 #l = #plan.items<1, tokens tile 0>
@@ -87,6 +99,24 @@
 // items_c1
 // expected-error@below {{factor is -1, the least is 0}}
 #l = #plan.items<-1, tokens>
+
+// -----
+
+// operand_c1
+// expected-error@below {{bytes of a weights operand are a size of the step for a slice, a constant for weights}}
+#l = #plan.operand<weights, read, tokens * 4>
+
+// -----
+
+// operand_c1
+// expected-error@below {{bytes of a state operand are}}
+#l = #plan.operand<state, read, 64>
+
+// -----
+
+// operand_c1
+// expected-error@below {{bytes of a slice operand are}}
+#l = #plan.operand<slice, read, threads * 4>
 
 // -----
 

@@ -39,10 +39,10 @@ plan.program producer(<name = "llmc", version = "0.1.0", toolchain = "LLVM 22.1.
   // CHECK: plan.slice @y in @comm size(sequences * 256)
   plan.slice @y in @comm size(sequences * 256)
 
-  // CHECK: plan.weights @up in @w layers <0 to 2, 3 to 4> rows 64 cols 64 storage q4_1 layout #plan.panels<tile = 2> interleave 16 bytes 2560 base 64 stride 2624 sources [#plan.source<"{i}.gate", rows = 32, name = "gate">, #plan.source<zeros, rows = 32>]
+  // CHECK: plan.weights @up in @w layers <0 to 2, 3 to 4> rows 64 cols 64 storage q4_1 layout #plan.panels<tile = 2> interleave 16 bytes 2560 base 64 stride 2624 sources [#plan.source<"{i}.gate", rows = 32, first = 32, of = 96, transposed, name = "gate">, #plan.source<zeros, rows = 32>]
   plan.weights @up in @w layers <0 to 2, 3 to 4> rows 64 cols 64 storage q4_1
       layout #plan.panels<tile = 2> interleave 16 bytes 2560 base 64 stride 2624
-      sources [#plan.source<"{i}.gate", rows = 32, name = "gate">, #plan.source<zeros, rows = 32>]
+      sources [#plan.source<"{i}.gate", rows = 32, first = 32, of = 96, transposed, name = "gate">, #plan.source<zeros, rows = 32>]
   // CHECK: plan.weights @norm in @w rows 1 cols 64 storage f32 layout #plan.rows bytes 256 sources [#plan.source<"norm", rows = 1>]
   plan.weights @norm in @w rows 1 cols 64 storage f32 layout #plan.rows bytes 256
       sources [#plan.source<"norm", rows = 1>]
@@ -59,6 +59,11 @@ plan.program producer(<name = "llmc", version = "0.1.0", toolchain = "LLVM 22.1.
   plan.variant @avx2 suffix "_avx2" requires ["avx2", "fma"]
   // CHECK: plan.kernel @k symbol "llmc_k" generator "cpu.row" scratch 256
   plan.kernel @k symbol "llmc_k" generator "cpu.row" scratch 256
+  // CHECK: plan.kernel @c symbol "c" generator "" scratch 0 tokens_below 8 positions_below 9 contracts [#plan.contract<<1, tokens tile 4 plus 1>, <slice, readwrite, tokens * 4 + 8>, <weights, read, 64>, <state, write, blocks * 128>>, #plan.contract<<2, one>>] {keep = 1 : i64}
+  plan.kernel @c symbol "c" generator "" scratch 0 tokens_below 8 positions_below 9
+      contracts [#plan.contract<<1, tokens tile 4 plus 1>, <slice, readwrite, 8 + 4 * tokens>,
+                                <weights, read, 64>, <state, write, blocks * 128>>,
+                 #plan.contract<<2, one>>] {keep = 1}
   // CHECK: plan.kernel @g symbol "llmc_g" generator "nvptx.row" scratch 0 device <"ptx/g.ptx", grid = [<1, tokens tile 4>, <2, one plus 1>], block = [128, 2], shared_bytes = 1024>
   plan.kernel @g symbol "llmc_g" generator "nvptx.row" scratch 0
       device <"ptx/g.ptx", grid = [<1, tokens tile 4>, <2, one plus 1>], block = [128, 2],

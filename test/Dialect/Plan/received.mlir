@@ -1,7 +1,7 @@
 // What is read from an arena of communication before it is written was put there by others: it
 // lives from the entry's first step.
 
-// RUN: llmc-opt %s --pass-pipeline='builtin.module(plan.program(plan-assign-liveness,plan-pack-arenas,plan-verify))' | FileCheck %s
+// RUN: llmc-opt %s --pass-pipeline='builtin.module(plan.program(plan-assign-liveness,plan-pack-arenas,plan-derive-contracts,plan-verify))' | FileCheck %s
 
 // CHECK: plan.slice @early in @link size(tokens * 64) offset {{[0-9]+}} live <0, 0>
 // CHECK: plan.slice @late in @link size(tokens * 64) offset {{[0-9]+}} live <0, 1>

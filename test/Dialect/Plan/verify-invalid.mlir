@@ -10,7 +10,10 @@ plan.program producer(<name = "t", version = "0", toolchain = "">) model(#model)
   plan.slice @x in @a size(64) offset 0 live <0, 1>
   plan.slice @y in @a size(64) offset 64 live <1, 2>
   plan.slice @z in @a size(64) offset 0 live <2, 2>
-  plan.kernel @k symbol "k" generator "g" scratch 0
+  plan.kernel @k symbol "k" generator "g" scratch 0 tokens_below 8 positions_below 8
+      contracts [#plan.contract<<1, one>, <slice, write, 64>>,
+                 #plan.contract<<1, one>, <slice, read, 64>, <slice, write, tokens * 8>>,
+                 #plan.contract<<1, one>, <slice, readwrite, 8>, <slice, write, 64>>]
   plan.entry @e {
     plan.launch @k [#plan.use<@x, write>] items <1, one>
     plan.launch @k [#plan.use<@x, read>, #plan.use<@y, write>] items <1, one>
@@ -397,6 +400,8 @@ plan.program producer(<name = "t", version = "0", toolchain = "">) model(#model)
   plan.slice @x in @a size(64) offset 0 live <0, 1>
   plan.slice @y in @a size(64) offset 64 live <1, 1>
   plan.kernel @k symbol "k" generator "g" scratch 0
+      contracts [#plan.contract<<1, one>, <slice, write, 64>>,
+                 #plan.contract<<1, one>, <slice, read, 64>, <slice, write, 64>>]
   plan.entry @e {
     plan.launch @k [#plan.use<@x, write>] items <1, one>
     plan.launch @k [#plan.use<@x, read>, #plan.use<@y, write>] items <1, one>
@@ -473,4 +478,117 @@ plan.program producer(<name = "t", version = "0", toolchain = "">) model(#model)
   plan.arena @t kind workspace size(threads * 64)
   // expected-error@below {{needs 65 bytes of scratch, the workspace has 64 a thread}}
   plan.kernel @l symbol "l" generator "g" scratch 65
+}
+
+// -----
+
+// kernels without contracts
+#model = #plan.model<name = "m", architecture = "a", description = "d", vocab_size = 8,
+                     hidden_size = 4, layers = 2, context_length = 8, parameters = 1>
+plan.program producer(<name = "t", version = "0", toolchain = "">) model(#model)
+    target(<device = "cpu", triple = "">)
+    limits(<max_tokens = 8, max_sequences = 2, max_context = 8, block_tokens = 4, blocks = 2>) {
+  plan.arena @a kind activations size(256)
+  plan.slice @y in @a size(64) offset 64 live <0, 0>
+  // expected-error@below {{has no contracts: run plan-derive-contracts}}
+  plan.kernel @k symbol "k" generator "g" scratch 0
+  plan.entry @e {
+    plan.launch @k [#plan.use<@y, write>] items <1, one>
+    plan.output "y" slice @y rows one width 1 element f32
+  }
+}
+
+// -----
+
+// other items
+#model = #plan.model<name = "m", architecture = "a", description = "d", vocab_size = 8,
+                     hidden_size = 4, layers = 2, context_length = 8, parameters = 1>
+plan.program producer(<name = "t", version = "0", toolchain = "">) model(#model)
+    target(<device = "cpu", triple = "">)
+    limits(<max_tokens = 8, max_sequences = 2, max_context = 8, block_tokens = 4, blocks = 2>) {
+  plan.arena @a kind activations size(256)
+  plan.slice @y in @a size(64) offset 64 live <0, 0>
+  plan.kernel @k symbol "k" generator "g" scratch 0
+      contracts [#plan.contract<<2, one>, <slice, write, 64>>]
+  plan.entry @e {
+    // expected-error@below {{meets no contract of @k}}
+    plan.launch @k [#plan.use<@y, write>] items <1, one>
+    plan.output "y" slice @y rows one width 1 element f32
+  }
+}
+
+// -----
+
+// fewer bytes than the kernel needs
+#model = #plan.model<name = "m", architecture = "a", description = "d", vocab_size = 8,
+                     hidden_size = 4, layers = 2, context_length = 8, parameters = 1>
+plan.program producer(<name = "t", version = "0", toolchain = "">) model(#model)
+    target(<device = "cpu", triple = "">)
+    limits(<max_tokens = 8, max_sequences = 2, max_context = 8, block_tokens = 4, blocks = 2>) {
+  plan.arena @a kind activations size(256)
+  plan.slice @y in @a size(64) offset 64 live <0, 0>
+  plan.kernel @k symbol "k" generator "g" scratch 0
+      contracts [#plan.contract<<1, one>, <slice, write, 65>>]
+  plan.entry @e {
+    // expected-error@below {{meets no contract of @k}}
+    plan.launch @k [#plan.use<@y, write>] items <1, one>
+    plan.output "y" slice @y rows one width 1 element f32
+  }
+}
+
+// -----
+
+// another access
+#model = #plan.model<name = "m", architecture = "a", description = "d", vocab_size = 8,
+                     hidden_size = 4, layers = 2, context_length = 8, parameters = 1>
+plan.program producer(<name = "t", version = "0", toolchain = "">) model(#model)
+    target(<device = "cpu", triple = "">)
+    limits(<max_tokens = 8, max_sequences = 2, max_context = 8, block_tokens = 4, blocks = 2>) {
+  plan.arena @a kind activations size(256)
+  plan.slice @y in @a size(64) offset 64 live <0, 0>
+  plan.kernel @k symbol "k" generator "g" scratch 0
+      contracts [#plan.contract<<1, one>, <slice, readwrite, 64>>]
+  plan.entry @e {
+    // expected-error@below {{meets no contract of @k}}
+    plan.launch @k [#plan.use<@y, write>] items <1, one>
+    plan.output "y" slice @y rows one width 1 element f32
+  }
+}
+
+// -----
+
+// more token ids than the table has rows
+#model = #plan.model<name = "m", architecture = "a", description = "d", vocab_size = 8,
+                     hidden_size = 4, layers = 2, context_length = 8, parameters = 1>
+plan.program producer(<name = "t", version = "0", toolchain = "">) model(#model)
+    target(<device = "cpu", triple = "">)
+    limits(<max_tokens = 8, max_sequences = 2, max_context = 8, block_tokens = 4, blocks = 2>) {
+  plan.arena @a kind activations size(256)
+  plan.slice @y in @a size(64) offset 64 live <0, 0>
+  // expected-error@below {{takes token ids below 7, the vocabulary has 8}}
+  plan.kernel @k symbol "k" generator "g" scratch 0 tokens_below 7
+      contracts [#plan.contract<<1, one>, <slice, write, 64>>]
+  plan.entry @e {
+    plan.launch @k [#plan.use<@y, write>] items <1, one>
+    plan.output "y" slice @y rows one width 1 element f32
+  }
+}
+
+// -----
+
+// more positions than the table has rows
+#model = #plan.model<name = "m", architecture = "a", description = "d", vocab_size = 8,
+                     hidden_size = 4, layers = 2, context_length = 8, parameters = 1>
+plan.program producer(<name = "t", version = "0", toolchain = "">) model(#model)
+    target(<device = "cpu", triple = "">)
+    limits(<max_tokens = 8, max_sequences = 2, max_context = 8, block_tokens = 4, blocks = 2>) {
+  plan.arena @a kind activations size(256)
+  plan.slice @y in @a size(64) offset 64 live <0, 0>
+  // expected-error@below {{takes positions below 7, sequences go to max_context 8}}
+  plan.kernel @k symbol "k" generator "g" scratch 0 positions_below 7
+      contracts [#plan.contract<<1, one>, <slice, write, 64>>]
+  plan.entry @e {
+    plan.launch @k [#plan.use<@y, write>] items <1, one>
+    plan.output "y" slice @y rows one width 1 element f32
+  }
 }

@@ -8,7 +8,8 @@
 
 // CHECK: {
 // CHECK-NEXT: "format": "llmc.manifest",
-// CHECK-NEXT: "version": [1, 0],
+// CHECK-NEXT: "version": [2, 0],
+// CHECK-NEXT: "digest": "{{[0-9a-f]+}}",
 // CHECK-NEXT: "producer": {
 // CHECK-NEXT: "name": "llmc",
 // CHECK-NEXT: "version": "0.1.0",
@@ -75,13 +76,13 @@ plan.program producer(<name = "llmc", version = "0.1.0", toolchain = "LLVM 22.1.
   plan.slice @y in @comm size(sequences * 256) offset 0 live <0, 0>
 
   // CHECK-NEXT: "weights": [
-  // CHECK-NEXT: {"name":"up","arena":"w","base":256,"stride":2624,"bytes":2560,"layers":{{\[\[}}0,2],[3,4]],"rows":64,"cols":64,"storage":"q4_1","layout":{"kind":"panels","tile":2},"interleave":16,"sources":[{"tensor":"{i}.gate","name":"gate","rows":32},{"zeros":true,"rows":32}]},
+  // CHECK-NEXT: {"name":"up","arena":"w","base":256,"stride":2624,"bytes":2560,"layers":{{\[\[}}0,2],[3,4]],"rows":64,"cols":64,"storage":"q4_1","layout":{"kind":"panels","tile":2},"interleave":16,"sources":[{"tensor":"{i}.gate","name":"gate","rows":32,"first_row":32,"of_rows":96,"transposed":true},{"zeros":true,"rows":32}]},
   // CHECK-NEXT: {"name":"norm","arena":"w","base":0,"stride":256,"bytes":256,"layers":[],"rows":1,"cols":64,"storage":"f32","layout":{"kind":"rows"},"interleave":0,"sources":[{"tensor":"norm","rows":1}]},
   // CHECK-NEXT: {"name":"freqs","arena":"w","base":8128,"stride":64,"bytes":64,"layers":[],"rows":4,"cols":1,"storage":"f32","layout":{"kind":"rows"},"interleave":0,"sources":[{"values":[1,-0.10000000149011612,1.1754943508222875e-38,3.4028234663852886e+38],"name":"inv_freq","rows":4}]}
   // CHECK-NEXT: ],
   plan.weights @up in @w layers <0 to 2, 3 to 4> rows 64 cols 64 storage q4_1
       layout #plan.panels<tile = 2> interleave 16 bytes 2560 base 256 stride 2624
-      sources [#plan.source<"{i}.gate", rows = 32, name = "gate">, #plan.source<zeros, rows = 32>]
+      sources [#plan.source<"{i}.gate", rows = 32, first = 32, of = 96, transposed, name = "gate">, #plan.source<zeros, rows = 32>]
   plan.weights @norm in @w rows 1 cols 64 storage f32 layout #plan.rows bytes 256
       base 0 stride 256 sources [#plan.source<"norm", rows = 1>]
   plan.weights @freqs in @w rows 4 cols 1 storage f32 layout #plan.rows bytes 64
@@ -101,13 +102,19 @@ plan.program producer(<name = "llmc", version = "0.1.0", toolchain = "LLVM 22.1.
   plan.variant @avx2 suffix "_avx2" requires ["avx2", "fma"]
 
   // CHECK-NEXT: "kernels": [
-  // CHECK-NEXT: {"name":"k","symbol":"llmc_k","generator":"cpu.row","scratch":256},
-  // CHECK-NEXT: {"name":"g","symbol":"llmc_g","generator":"nvptx.row","scratch":0,"device":{"file":"ptx/g.ptx","grid":[{"factor":1,"of":"tokens","tile":4},{"factor":2,"of":"one","plus":1}],"block":[128,2],"shared_bytes":1024}}
+  // CHECK-NEXT: {"name":"k","symbol":"llmc_k","generator":"cpu.row","scratch":256,"tokens_below":256,"positions_below":512,"contracts":[{"items":{"factor":18,"of":"tokens","tile":96},"operands":[{"kind":"slice","access":"write","bytes":{"tokens":256}},{"kind":"weights","access":"read","bytes":{"const":256}}]}]},
+  // CHECK-NEXT: {"name":"g","symbol":"llmc_g","generator":"nvptx.row","scratch":0,"contracts":[{"items":{"factor":1,"of":"one"},"operands":[{"kind":"slice","access":"readwrite","bytes":{"const":64,"tokens":256}},{"kind":"state","access":"read","bytes":{"blocks":24576}}]},{"items":{"factor":2,"of":"outputs"},"operands":[]}],"device":{"file":"ptx/g.ptx","grid":[{"factor":1,"of":"tokens","tile":4},{"factor":2,"of":"one","plus":1}],"block":[128,2],"shared_bytes":1024}}
   // CHECK-NEXT: ],
   plan.kernel @k symbol "llmc_k" generator "cpu.row" scratch 256
+      tokens_below 256 positions_below 512
+      contracts [#plan.contract<<18, tokens tile 96>, <slice, write, tokens * 256>,
+                                <weights, read, 256>>]
   plan.kernel @g symbol "llmc_g" generator "nvptx.row" scratch 0
       device <"ptx/g.ptx", grid = [<1, tokens tile 4>, <2, one plus 1>], block = [128, 2],
               shared_bytes = 1024>
+      contracts [#plan.contract<<1, one>, <slice, readwrite, 64 + 256 * tokens>,
+                                <state, read, blocks * 24576>>,
+                 #plan.contract<<2, outputs>>]
   plan.group @tp ranks [0, 1]
 
   // CHECK-NEXT: "entries": [

@@ -2,6 +2,8 @@
 
 #include "TinyArtifact.h"
 
+#include "llmc/Support/Error.h"
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -83,14 +85,14 @@ const Mutation mutations[] = {
     {"format", [](json &m) { m["format"] = "other"; }, "format: is 'other'"},
     {"major",
      [](json &m) {
-       m["version"] = {2, 0};
+       m["version"] = {3, 0};
      },
-     "version: is 2.0, this llmc reads 1.0"},
+     "version: is 3.0, this llmc reads 2.0"},
     {"minor",
      [](json &m) {
-       m["version"] = {1, 7};
+       m["version"] = {2, 7};
      },
-     "version: is 1.7"},
+     "version: is 2.7"},
     {"versionPair", [](json &m) { m["version"] = 1; }, "version: is a number instead of a list"},
     {"unknownTop", [](json &m) { m["extra"] = 1; }, "extra: is not a field"},
     {"unknownDeep", [](json &m) { m["slices"][1]["colour"] = 1; }, "slices[1].colour: is not a"},
@@ -103,6 +105,9 @@ const Mutation mutations[] = {
     {"text", [](json &m) { m["model"]["name"] = 3; }, "model.name: is a number instead"},
     {"vocab32", [](json &m) { m["model"]["vocab_size"] = int64_t(1) << 40; }, "32 bits"},
     {"outputs", [](json &m) { m["limits"]["max_outputs"] = 17; }, "limits.max_outputs: is more"},
+    {"lengths", [](json &m) { m["recompute_beyond"] = {8, 8}; },
+     "recompute_beyond: has 8 behind 8; lengths ascend"},
+    {"noLength", [](json &m) { m["recompute_beyond"] = {0}; }, "recompute_beyond[0]: is 0"},
     {"absolute", [](json &m) { m["files"][0]["path"] = "/etc/passwd"; }, "not a relative path"},
     {"upwards", [](json &m) { m["files"][0]["path"] = "a/../../b"; }, "does not stay inside"},
     {"emptyPart", [](json &m) { m["files"][0]["path"] = "a//b"; }, "does not stay inside"},
@@ -224,6 +229,38 @@ const Mutation mutations[] = {
      "tokenizer.file"},
     {"items", [](json &m) { step(m, 0)["launch"]["items"]["factor"] = int64_t(1) << 52; },
      "items: is more than 2^53"},
+    {"digest", [](json &m) { m["digest"] = "12"; }, "digest: is not a text of 64"},
+    {"noDigest", [](json &m) { m.erase("digest"); }, "digest: is missing"},
+    {"noContract", [](json &m) { m["kernels"][1]["contracts"] = json::array(); },
+     "kernels[1].contracts: are 0"},
+    {"otherItems", [](json &m) { step(m, 0)["launch"]["items"]["factor"] = 2; },
+     "entries[0].steps[0].launch: is no launch that the kernel 'embed' was made for: items"},
+    {"otherKernel", [](json &m) { step(m, 0)["launch"]["kernel"] = "head"; },
+     "was made for: items are not those"},
+    {"operandLess", [](json &m) { body(m, 1)["launch"]["operands"].erase(0); },
+     "gives 2 operands, the kernel takes 3"},
+    {"operandAccess",
+     [](json &m) { body(m, 0)["launch"]["operands"][0]["access"] = "readwrite"; },
+     "operand 0, 'x', is of another kind or access"},
+    {"smallSlice", [](json &m) { m["slices"][1]["size"]["tokens"] = 31; },
+     "operand 2, 'y', has 496 bytes, the kernel needs 512"},
+    {"smallWeights",
+     [](json &m) {
+       m["kernels"][2]["contracts"][0]["operands"][0]["bytes"]["const"] = 65;
+     },
+     "operand 0, 'scale', has 64 bytes, the kernel needs 65"},
+    {"otherBlock", [](json &m) { m["states"][0]["bytes_per_block"] = 192; },
+     "states[0]: does not fit"},
+    {"otherBlockThatFits",
+     [](json &m) {
+       m["states"][0]["bytes_per_block"] = 192;
+       m["arenas"][1]["size"]["blocks"] = 576;
+     },
+     "operand 1, 'keys', has blocks of 192 bytes, the kernel's have 128"},
+    {"moreTokenIds", [](json &m) { m["model"]["vocab_size"] = 17; },
+     "kernels[0].tokens_below: is 16, model.vocab_size is 17"},
+    {"morePositions", [](json &m) { m["kernels"][0]["positions_below"] = 47; },
+     "kernels[0].positions_below: is 47, limits.max_context is 48"},
     {"tile", [](json &m) { step(m, 0)["launch"]["items"]["tile"] = 0; }, "tile: is 0, less than 1"},
 };
 
@@ -242,6 +279,7 @@ TEST(Manifest, TakesRowsThatOthersSent) {
   json manifest = standalone();
   manifest["arenas"][2]["kind"] = "communication";
   body(manifest, 1)["launch"]["operands"][2]["access"] = "read";
+  manifest["kernels"][2]["contracts"][0]["operands"][2]["access"] = "read";
   manifest["slices"][1]["live"] = {0, 7};
   EXPECT_NO_THROW(parseManifest(manifest.dump()));
 }
@@ -258,6 +296,19 @@ TEST(Manifest, TruncationIsNeverAccepted) {
   std::string text = standalone().dump();
   for (size_t length = 0; length < text.size(); length += 13)
     EXPECT_NE(refusal(text.substr(0, length)), "(accepted)");
+}
+
+TEST(Manifest, SealCoversEveryByte) {
+  std::string sealed = sealManifest(standalone().dump());
+  EXPECT_NO_THROW(parseManifest(sealed, "m", Seal::Checked));
+  EXPECT_EQ(sealManifest(sealed), sealed);
+  for (size_t i = 0; i < sealed.size(); ++i) {
+    std::string altered = sealed;
+    altered[i] ^= 1;
+    EXPECT_THROW(parseManifest(altered, "m", Seal::Checked), InputError) << "byte " << i;
+  }
+  // Space that means nothing is covered too.
+  EXPECT_THROW(parseManifest(sealed + " ", "m", Seal::Checked), InputError);
 }
 
 std::string folderRefusal(const fs::path &folder, bool hashes = false) {

@@ -46,7 +46,8 @@ static std::string weights(int rank) {
 
 json tinyManifest(int ranks) {
   json manifest = json::parse(R"({
-    "format": "llmc.manifest", "version": [1, 0],
+    "format": "llmc.manifest", "version": [2, 0],
+    "digest": "0000000000000000000000000000000000000000000000000000000000000000",
     "producer": {"name": "test", "version": "0", "toolchain": "hand"},
     "model": {"name": "tiny", "architecture": "tiny", "description": "tiny.llmc", "vocab_size": 16,
               "hidden_size": 8, "layers": 3, "context_length": 64, "parameters": 152},
@@ -75,11 +76,28 @@ json tinyManifest(int ranks) {
     "variants": [{"name": "dream", "suffix": "_dream", "requires": ["no-such-feature"]},
                  {"name": "plain", "suffix": "", "requires": []}],
     "kernels": [
-      {"name": "embed", "symbol": "tiny_embed", "generator": "c", "scratch": 0},
-      {"name": "append", "symbol": "tiny_append", "generator": "c", "scratch": 0},
-      {"name": "mix", "symbol": "tiny_mix", "generator": "c", "scratch": 32},
-      {"name": "add", "symbol": "tiny_add", "generator": "c", "scratch": 0},
-      {"name": "head", "symbol": "tiny_head", "generator": "c", "scratch": 0}],
+      {"name": "embed", "symbol": "tiny_embed", "generator": "c", "scratch": 0, "tokens_below": 16,
+       "contracts": [{"items": {"factor": 1, "of": "tokens"}, "operands": [
+         {"kind": "weights", "access": "read", "bytes": {"const": 512}},
+         {"kind": "slice", "access": "write", "bytes": {"tokens": 32}}]}]},
+      {"name": "append", "symbol": "tiny_append", "generator": "c", "scratch": 0,
+       "contracts": [{"items": {"factor": 1, "of": "tokens"}, "operands": [
+         {"kind": "slice", "access": "read", "bytes": {"tokens": 32}},
+         {"kind": "state", "access": "write", "bytes": {"blocks": 128}}]}]},
+      {"name": "mix", "symbol": "tiny_mix", "generator": "c", "scratch": 32,
+       "contracts": [{"items": {"factor": 1, "of": "tokens"}, "operands": [
+         {"kind": "weights", "access": "read", "bytes": {"const": 32}},
+         {"kind": "state", "access": "read", "bytes": {"blocks": 128}},
+         {"kind": "slice", "access": "write", "bytes": {"tokens": 32}}]}]},
+      {"name": "add", "symbol": "tiny_add", "generator": "c", "scratch": 0,
+       "contracts": [{"items": {"factor": 1, "of": "one"}, "operands": [
+         {"kind": "slice", "access": "read", "bytes": {"tokens": 32}},
+         {"kind": "slice", "access": "readwrite", "bytes": {"tokens": 32}}]}]},
+      {"name": "head", "symbol": "tiny_head", "generator": "c", "scratch": 0,
+       "contracts": [{"items": {"factor": 4, "of": "outputs"}, "operands": [
+         {"kind": "weights", "access": "read", "bytes": {"const": 512}},
+         {"kind": "slice", "access": "read", "bytes": {"tokens": 32}},
+         {"kind": "slice", "access": "write", "bytes": {"outputs": 64}}]}]}],
     "entries": [{"name": "step",
       "outputs": [{"name": "logits", "slice": "logits", "rows": "outputs", "width": 16, "element": "f32"}],
       "steps": [
@@ -131,7 +149,7 @@ void writeTiny(const fs::path &folder, int ranks, const std::function<void(json 
   }
   if (change)
     change(manifest);
-  writeFile(folder / "manifest.json", manifest.dump(1));
+  writeFile(folder / "manifest.json", sealManifest(manifest.dump(1)));
 }
 
 std::shared_ptr<const Artifact> openTiny(const TemporaryFolder &folder, int ranks) {

@@ -197,15 +197,25 @@ Attribute SourceAttr::parse(AsmParser &parser, Type) {
       parser.parseInteger(rows))
     return {};
   StringAttr nameAttr;
-  if (succeeded(parser.parseOptionalComma())) {
-    if (parser.parseKeyword("name") || parser.parseEqual() || parser.parseString(&name))
-      return {};
-    nameAttr = parser.getBuilder().getStringAttr(name);
+  int64_t first = 0, of = 0;
+  bool transposed = false;
+  while (succeeded(parser.parseOptionalComma())) {
+    if (succeeded(parser.parseOptionalKeyword("first"))) {
+      if (parser.parseEqual() || parser.parseInteger(first) || parser.parseComma() ||
+          parser.parseKeyword("of") || parser.parseEqual() || parser.parseInteger(of))
+        return {};
+    } else if (succeeded(parser.parseOptionalKeyword("transposed"))) {
+      transposed = true;
+    } else {
+      if (parser.parseKeyword("name") || parser.parseEqual() || parser.parseString(&name))
+        return {};
+      nameAttr = parser.getBuilder().getStringAttr(name);
+    }
   }
   if (parser.parseGreater())
     return {};
   return parser.getChecked<SourceAttr>(loc, parser.getContext(), StringRef(tensor), rows, nameAttr,
-                                       values);
+                                       values, first, of, transposed);
 }
 
 void SourceAttr::print(AsmPrinter &printer) const {
@@ -221,6 +231,10 @@ void SourceAttr::print(AsmPrinter &printer) const {
     printer.printString(getTensor());
   }
   printer << ", rows = " << getRows();
+  if (getOf())
+    printer << ", first = " << getFirst() << ", of = " << getOf();
+  if (getTransposed())
+    printer << ", transposed";
   if (getName()) {
     printer << ", name = ";
     printer.printString(getName().getValue());
@@ -229,7 +243,8 @@ void SourceAttr::print(AsmPrinter &printer) const {
 }
 
 LogicalResult SourceAttr::verify(function_ref<InFlightDiagnostic()> emitError, StringRef tensor,
-                                 int64_t rows, StringAttr, DenseF32ArrayAttr values) {
+                                 int64_t rows, StringAttr, DenseF32ArrayAttr values,
+                                 int64_t first, int64_t of, bool transposed) {
   if (values && !tensor.empty()) // source_c2
     return emitError() << "source gives " << values.size() << " values beside tensor '" << tensor
                        << "'";
@@ -241,6 +256,11 @@ LogicalResult SourceAttr::verify(function_ref<InFlightDiagnostic()> emitError, S
   if (rows <= 0) // source_c1
     return emitError() << "source '" << (tensor.empty() ? StringRef("zeros") : tensor)
                        << "' gives " << rows << " rows, it has to give at least one";
+  if (tensor.empty() && (of || first || transposed)) // source_c4
+    return emitError() << "source without a tensor has a range of rows, or is transposed";
+  if (first < 0 || of < 0 || (of ? rows > of || first > of - rows : first != 0)) // source_c4
+    return emitError() << "source '" << tensor << "' gives " << rows << " rows from row " << first
+                       << " on of a tensor of " << of << " rows";
   return success();
 }
 

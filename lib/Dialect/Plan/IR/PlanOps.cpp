@@ -10,37 +10,15 @@ using namespace llmc::plan;
 //===----------------------------------------------------------------------===//
 
 static ParseResult parseSize(OpAsmParser &parser, AffineMapAttr &attr) {
-  MLIRContext *context = parser.getContext();
-  SmallVector<std::pair<StringRef, AffineExpr>> symbols;
-  for (unsigned i = 0; i < kNumSizeSymbols; ++i)
-    symbols.emplace_back(getName(static_cast<SizeSymbol>(i)), getAffineSymbolExpr(i, context));
-  llvm::SMLoc loc = parser.getCurrentLocation();
-  AffineExpr expr;
-  if (parser.parseAffineExpr(symbols, expr))
+  AffineMap map;
+  if (failed(parseSizeText(parser, map)))
     return failure();
-  AffineMap map = AffineMap::get(/*dimCount=*/0, kNumSizeSymbols, expr);
-  std::optional<Size> size = Size::fromMap(map);
-  if (!size)
-    return parser.emitError(loc, "expected a linear size with no negative term"); // arena_c1
-  // One map a size, however the terms were written.
-  attr = AffineMapAttr::get(size->getMap(context));
+  attr = AffineMapAttr::get(map);
   return success();
 }
 
 static void printSize(OpAsmPrinter &printer, Operation *, AffineMapAttr attr) {
-  std::optional<Size> size = Size::fromMap(attr.getValue());
-  assert(size && "ops that fail to verify are printed in generic form");
-  bool any = false;
-  for (unsigned i = 0; i < kNumSizeSymbols; ++i) {
-    if (size->terms[i] == 0)
-      continue;
-    printer << (any ? " + " : "") << getName(static_cast<SizeSymbol>(i));
-    if (size->terms[i] != 1)
-      printer << " * " << size->terms[i];
-    any = true;
-  }
-  if (!any || size->constant != 0)
-    printer << (any ? " + " : "") << size->constant;
+  printSizeText(printer, attr.getValue());
 }
 
 #define GET_OP_CLASSES
@@ -74,7 +52,8 @@ void ProgramOp::build(OpBuilder &builder, OperationState &state, ProducerAttr pr
 void KernelOp::build(OpBuilder &builder, OperationState &state, StringRef name, StringRef symbol,
                      StringRef generator, int64_t scratch) {
   build(builder, state, builder.getStringAttr(name), builder.getStringAttr(symbol),
-        builder.getStringAttr(generator), builder.getI64IntegerAttr(scratch), DeviceAttr());
+        builder.getStringAttr(generator), builder.getI64IntegerAttr(scratch), DeviceAttr(),
+        IntegerAttr(), IntegerAttr(), ArrayAttr());
 }
 
 void ArenaOp::build(OpBuilder &builder, OperationState &state, StringRef name, ArenaKind kind,

@@ -25,6 +25,15 @@ RegionKind ProgramOp::getRegionKind(unsigned) { return RegionKind::Graph; }
 LogicalResult ProgramOp::verifyRegions() {
   if (getTokenizer() && !isInsidePath(*getTokenizer())) // program_c3
     return emitOpError("tokenizer '") << *getTokenizer() << "' is no path inside the artifact";
+  if (std::optional<ArrayRef<int64_t>> lengths = getRecomputeBeyond()) {
+    int64_t before = 0;
+    for (int64_t length : *lengths) {
+      if (length <= before) // program_c6
+        return emitOpError("recompute_beyond has ")
+               << length << " behind " << before << "; lengths are positive and ascend";
+      before = length;
+    }
+  }
   llvm::StringSet<> paths, suffixes;
   bool workspace = false;
   for (Operation &op : getBody().front()) {
@@ -69,6 +78,8 @@ LogicalResult KernelOp::verify() {
                });
   if (!valid) // kernel_c2
     return emitOpError("symbol '") << symbol << "' is no symbol of an object file";
+  if (getContracts() && getContracts()->empty()) // kernel_c3
+    return emitOpError("has an empty list of contracts; without contracts it has no list");
   return success();
 }
 

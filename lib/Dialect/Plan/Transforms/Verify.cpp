@@ -25,7 +25,8 @@ public:
 
   LogicalResult run() {
     return failure(failed(verifyArenas()) || failed(verifySteps()) || failed(verifySlices()) ||
-                   failed(verifyWeights()) || failed(verifyStates()) || failed(verifyScratch()));
+                   failed(verifyWeights()) || failed(verifyStates()) || failed(verifyScratch()) ||
+                   failed(verifyContracts()));
   }
 
 private:
@@ -180,6 +181,52 @@ private:
                << kernel.getScratch() << " bytes of scratch, the workspace has " << part
                << " a thread";
     return success();
+  }
+
+  /// What keeps kernels inside their memory: each launch is one that its kernel was made for.
+  LogicalResult verifyContracts() {
+    for (auto kernel : getOps<KernelOp>()) {
+      if (!kernel.getContracts())
+        return kernel.emitOpError("has no contracts: run plan-derive-contracts");
+      int64_t vocabulary = program.getModel().getVocabSize(), context = limits.getMaxContext();
+      if (kernel.getTokensBelow() && vocabulary > int64_t(*kernel.getTokensBelow()))
+        return kernel.emitOpError("takes token ids below ")
+               << *kernel.getTokensBelow() << ", the vocabulary has " << vocabulary;
+      if (kernel.getPositionsBelow() && context > int64_t(*kernel.getPositionsBelow()))
+        return kernel.emitOpError("takes positions below ")
+               << *kernel.getPositionsBelow() << ", sequences go to max_context " << context;
+    }
+    WalkResult result = program.walk([&](LaunchOp launch) -> WalkResult {
+      auto kernel = symbols.lookup<KernelOp>(launch.getKernel());
+      if (llvm::any_of(kernel.getContracts()->getAsRange<ContractAttr>(),
+                       [&](ContractAttr contract) { return meets(launch, contract); }))
+        return WalkResult::advance();
+      return launch.emitOpError("meets no contract of @") << launch.getKernel();
+    });
+    return failure(result.wasInterrupted());
+  }
+
+  bool meets(LaunchOp launch, ContractAttr contract) {
+    ArrayRef<OperandAttr> operands = contract.getOperands();
+    if (launch.getItems() != contract.getItems() || launch.getUsesAttr().size() != operands.size())
+      return false;
+    return llvm::all_of(
+        llvm::zip(launch.getUsesAttr().getAsRange<UseAttr>(), operands), [&](auto pair) {
+          auto [use, operand] = pair;
+          Operation *target = symbols.lookup(use.getSymbol().getValue());
+          int64_t needed = limits.getLargest(operand.getBytes());
+          bool fits = false;
+          if (auto slice = dyn_cast<SliceOp>(target))
+            fits = operand.getKind() == MemoryKind::Slice &&
+                   limits.getLargest(slice.getSize()) >= needed;
+          else if (auto weights = dyn_cast<WeightsOp>(target))
+            fits = operand.getKind() == MemoryKind::Weights && weights.getBytes() >= needed;
+          else if (auto state = dyn_cast<StateOp>(target))
+            fits = operand.getKind() == MemoryKind::State &&
+                   Size::fromMap(operand.getBytes())->getTerm(SizeSymbol::Blocks) ==
+                       state.getBytesPerBlock();
+          return fits && use.getAccess() == operand.getAccess();
+        });
   }
 
   ProgramOp program;

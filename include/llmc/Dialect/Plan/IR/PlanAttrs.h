@@ -6,6 +6,7 @@
 #include "llmc/Dialect/Plan/IR/PlanSize.h"
 #include "mlir/IR/BuiltinAttributes.h"
 #include "mlir/IR/Diagnostics.h"
+#include "mlir/IR/OpImplementation.h"
 
 #include "llmc/Dialect/Plan/IR/PlanEnums.h.inc"
 
@@ -18,6 +19,10 @@ namespace llmc::plan {
 
 /// Whether slices and states may hold elements of the type.
 bool isElementType(mlir::Type type);
+
+/// The text form of a size, `tokens * 2304 + 64`.
+mlir::ParseResult parseSizeText(mlir::AsmParser &parser, mlir::AffineMap &map);
+void printSizeText(mlir::AsmPrinter &printer, mlir::AffineMap map);
 
 } // namespace llmc::plan
 

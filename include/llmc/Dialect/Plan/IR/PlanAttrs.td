@@ -140,17 +140,26 @@ def Plan_SourceAttr : Plan_Attr<"Source", "source"> {
     the rows of a checkpoint tensor (`{i}` is the layer); without a tensor,
     `#plan.source<zeros, rows = 12>`, the rows are zero, or they are constants of the
     program: `#plan.source<values [1.0, 0.5], rows = 2>`, one f32 a row.
+    `<"h.{i}.attn.c_attn.weight", rows = 768, first = 768, of = 2304, transposed>` are rows 768
+    to 1535 of a weight of 2304 rows that the file holds transposed, as [columns, 2304].
   }];
   let parameters = (ins StringRefParameter<"checkpoint tensor, may be empty">:$tensor,
                         "int64_t":$rows, OptionalParameter<"::mlir::StringAttr">:$name,
                         OptionalParameter<"::mlir::DenseF32ArrayAttr", "rows given right here">
-                            :$values);
+                            :$values,
+                        DefaultValuedParameter<"int64_t", "0", "first row of the tensor">:$first,
+                        DefaultValuedParameter<"int64_t", "0",
+                            "rows of the tensor, 0 where all are taken">:$of,
+                        DefaultValuedParameter<"bool", "false">:$transposed);
   let hasCustomAssemblyFormat = 1;
-  let genVerifyDecl = 1;                           /* source_c1, source_c2, source_c3: in
-                                                      verifier */
+  let genVerifyDecl = 1;                           /* source_c1, source_c2, source_c3,
+                                                      source_c4: in verifier */
   let builders = [
     AttrBuilder<(ins "::llvm::StringRef":$tensor, "int64_t":$rows, "::mlir::StringAttr":$name), [{
-      return $_get($_ctxt, tensor, rows, name, ::mlir::DenseF32ArrayAttr());
+      return $_get($_ctxt, tensor, rows, name, ::mlir::DenseF32ArrayAttr(), 0, 0, false);
+    }]>,
+    AttrBuilder<(ins "int64_t":$rows, "::mlir::DenseF32ArrayAttr":$values), [{
+      return $_get($_ctxt, ::llvm::StringRef(), rows, ::mlir::StringAttr(), values, 0, 0, false);
     }]>
   ];
   let extraClassDeclaration = [{
@@ -232,6 +241,30 @@ def Plan_DeviceAttr : Plan_Attr<"Device", "device"> {
     `shared_bytes` `=` $shared_bytes `>`
   }];
   let genVerifyDecl = 1;                           /* device_c1: in verifier */
+}
+
+def Plan_OperandAttr : Plan_Attr<"Operand", "operand"> {
+  let summary = "what a kernel needs of one operand";
+  let description = [{
+    `#plan.operand<slice, read, tokens * 2304>`: the kind of memory, what is done with it,
+    and the least bytes behind its address. Weights: bytes of a member. State: bytes of a
+    block, `blocks * n`, exactly.
+  }];
+  let parameters = (ins EnumParameter<Plan_MemoryKind>:$kind, EnumParameter<Plan_Access>:$access,
+                        "::mlir::AffineMap":$bytes);
+  let hasCustomAssemblyFormat = 1;
+  let genVerifyDecl = 1;                           /* operand_c1: in verifier */
+}
+
+def Plan_ContractAttr : Plan_Attr<"Contract", "contract"> {
+  let summary = "one way in which a kernel may be launched";
+  let description = [{
+    `#plan.contract<<18, tokens tile 96>, <slice, read, tokens * 2304>, <weights, read, 4096>>`:
+    the work items, which bound what is touched of every operand, and the operands in order.
+  }];
+  let parameters = (ins "::llmc::plan::ItemsAttr":$items,
+                        OptionalArrayRefParameter<"::llmc::plan::OperandAttr">:$operands);
+  let assemblyFormat = "`<` $items (`,` $operands^)? `>`";
 }
 
 #endif // LLMC_DIALECT_PLAN_IR_PLANATTRS

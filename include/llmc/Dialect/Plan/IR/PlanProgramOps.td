@@ -30,13 +30,16 @@ def Plan_ProgramOp : Plan_Op<"program", [
     Plan_TargetAttr:$target,
     Plan_LimitsAttr:$limits,
     DefaultValuedAttr<Plan_Positive, "1">:$ranks,
+    /// Lengths: a sequence that grows past one is computed anew from its first token.
+    OptionalAttr<DenseI64ArrayAttr>:$recompute_beyond, /* program_c6: in verifier */
     OptionalAttr<StrAttr>:$tokenizer,              /* program_c3: in verifier */
     DefaultValuedAttr<TypedArrayAttrBase<Plan_AcceptedAttr, "exceptions">, "{}">:$accepted);
   let regions = (region SizedRegion<1>:$body);     /* program_c1, program_c2, program_c4,
                                                       program_c5: in verifier */
   let assemblyFormat = [{
     `producer` `(` $producer `)` `model` `(` $model `)` `target` `(` $target `)`
-    `limits` `(` $limits `)` (`ranks` `(` $ranks^ `)`)? (`tokenizer` `(` $tokenizer^ `)`)?
+    `limits` `(` $limits `)` (`ranks` `(` $ranks^ `)`)?
+    (`recompute_beyond` $recompute_beyond^)? (`tokenizer` `(` $tokenizer^ `)`)?
     (`accepted` $accepted^)? attr-dict-with-keyword $body
   }];
   let skipDefaultBuilders = 1;
@@ -78,11 +81,16 @@ def Plan_VariantOp : Plan_SymbolOp<"variant"> {
 def Plan_KernelOp : Plan_SymbolOp<"kernel"> {
   let summary = "A kernel";
   let description = [{
-    `scratch` is bytes a thread. A GPU kernel has a `device` part instead.
+    `scratch` is bytes a thread. A GPU kernel has a `device` part instead. The
+    token ids and positions of a step stay below `tokens_below` and
+    `positions_below` where the kernel uses them as rows of a table. `contracts`
+    are the launches that it may have (`plan-derive-contracts`); with them the
+    reader of an artifact proves that no launch goes past its memory.
 
     Example:
     ```mlir
     plan.kernel @norm symbol "llmc_norm" generator "cpu.row" scratch 256
+        contracts [#plan.contract<<1, tokens>, <slice, readwrite, tokens * 256>>]
     plan.kernel @add symbol "llmc_add" generator "nvptx.row" scratch 0
         device <"ptx/add.ptx", grid = [<1, tokens>], block = [128], shared_bytes = 0>
     ```
@@ -92,10 +100,15 @@ def Plan_KernelOp : Plan_SymbolOp<"kernel"> {
     StrAttr:$symbol,                               /* kernel_c2: in verifier */
     StrAttr:$generator,
     Plan_NonNegative:$scratch,                     /* kernel_c1: in verifier */
-    OptionalAttr<Plan_DeviceAttr>:$device);
+    OptionalAttr<Plan_DeviceAttr>:$device,
+    OptionalAttr<Plan_Positive>:$tokens_below,
+    OptionalAttr<Plan_Positive>:$positions_below,
+    OptionalAttr<TypedArrayAttrBase<Plan_ContractAttr, "contracts of launches">>:$contracts);
+                                                   /* kernel_c3: in verifier */
   let assemblyFormat = [{
     $sym_name `symbol` $symbol `generator` $generator `scratch` $scratch
-    (`device` $device^)? attr-dict
+    (`device` $device^)? (`tokens_below` $tokens_below^)? (`positions_below` $positions_below^)?
+    (`contracts` $contracts^)? attr-dict
   }];
   let builders = [
     OpBuilder<(ins "::llvm::StringRef":$name, "::llvm::StringRef":$symbol,

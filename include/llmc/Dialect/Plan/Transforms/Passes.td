@@ -52,6 +52,23 @@ def PackArenasPass : Pass<"plan-pack-arenas", "::llmc::plan::ProgramOp"> {
   let dependentDialects = ["::llmc::plan::PlanDialect"];
 }
 
+def DeriveContractsPass : Pass<"plan-derive-contracts", "::llmc::plan::ProgramOp"> {
+  let summary = "State at every kernel how it may be launched";
+  let description = [{
+    Before: kernels, and launches of them. After: every kernel has `contracts`,
+    one for each combination of work items, kinds and accesses of operands that
+    it is launched with; the bytes of an operand are the least over those
+    launches. The steps say the same once more; an artifact holds both, and its
+    reader refuses one in which they disagree.
+
+    Numbers: unchanged. Not applicable: an error at a kernel that is never
+    launched.
+
+    [[example: Dialect/Plan/derive-contracts.mlir]]
+  }];
+  let dependentDialects = ["::llmc::plan::PlanDialect"];
+}
+
 def VerifyPass : Pass<"plan-verify", "::llmc::plan::ProgramOp"> {
   let summary = "Check that a plan is complete and its memory sound";
   let description = [{
@@ -65,6 +82,8 @@ def VerifyPass : Pass<"plan-verify", "::llmc::plan::ProgramOp"> {
       place was valid before;
     - weights lie inside their arena and apart from one another;
     - states and the scratch of every kernel fit their arenas;
+    - every launch meets a contract of its kernel, and the vocabulary and the
+      context stay below the kernel's bounds;
     - there is an entry, and every entry has an output.
 
     Changes nothing. Numbers: unchanged. Not applicable: never.
