@@ -2,6 +2,7 @@
 #include "llmc/Frontend/Description.h"
 #include "llmc/Frontend/Importer.h"
 #include "llmc/Frontend/Inspect.h"
+#include "llmc/Frontend/WeightFormats.h"
 #include "llmc/Pipelines/Compiler.h"
 
 #include "mlir/IR/Verifier.h"
@@ -52,6 +53,12 @@ ImportedModel importModelFrom(const std::string &path, const DescriptionOptions 
                               MLIRContext &context) {
   ImportedModel result;
   if (StringRef(path).ends_with(".mlir")) {
+    if (!options.quantize.empty()) {
+      emitError(UnknownLoc::get(&context))
+          << path << ": --quantize=" << options.quantize << " chooses the formats of a model's "
+          << "weights; the types of a .mlir say them already";
+      return result;
+    }
     if (!llvm::sys::fs::exists(path)) {
       emitError(UnknownLoc::get(&context)) << path << ": no such file";
       return result;
@@ -69,6 +76,10 @@ ImportedModel importModelFrom(const std::string &path, const DescriptionOptions 
     frontend::ResolveOptions resolve;
     resolve.acceptKeys = options.acceptKeys;
     result.resolved = frontend::loadModel(path, set, resolve);
+    if (!options.quantize.empty())
+      for (const std::string &line :
+           frontend::chooseWeightFormats(*result.resolved, options.quantize))
+        emitRemark(UnknownLoc::get(&context)) << "--quantize=" << options.quantize << ": " << line;
   } catch (const std::exception &error) {
     emitError(UnknownLoc::get(&context)) << error.what();
     return result;

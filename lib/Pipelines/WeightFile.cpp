@@ -70,6 +70,7 @@ struct Member {
   int64_t layer, offset;
   /// Whose part it is, and of how many.
   int64_t rank, ranks;
+  ConversionReport *report;
 };
 
 /// Rows of a source: the checkpoint's own bytes, or a copy where they do not follow one
@@ -83,6 +84,22 @@ kernels::Storage storageOf(plan::WeightsOp weights) {
   return *kernels::findStorage(plan::stringifyStorage(weights.getStorage()));
 }
 
+/// Rows [row, row + rows) of a float matrix that is stored as [columns, `stored`], columns from
+/// `column` on: a transposed copy, in blocks that stay in cache.
+void copyTransposed(std::span<const std::byte> from, int64_t stored, int64_t row, int64_t rows,
+                    int64_t column, int64_t cols, int64_t element, std::span<std::byte> to) {
+  constexpr int64_t block = 32;
+  for (int64_t r0 = 0; r0 < rows; r0 += block)
+    for (int64_t c0 = 0; c0 < cols; c0 += block)
+      for (int64_t r = r0; r < std::min(rows, r0 + block); ++r)
+        for (int64_t c = c0; c < std::min(cols, c0 + block); ++c)
+          std::memcpy(to.data() + (r * cols + c) * element,
+                      from.data() + ((column + c) * stored + row + r) * element,
+                      size_t(element));
+}
+
+/// The bytes of a source's rows, one row after another. The tensor may hold more rows (a fused
+/// projection), be divided between ranks by rows or columns, or be stored transposed.
 SourceBytes tensorBytes(const frontend::Checkpoint &checkpoint, plan::SourceAttr source,
                         const Member &member) {
   plan::WeightsOp weights = member.weights;
@@ -93,23 +110,50 @@ SourceBytes tensorBytes(const frontend::Checkpoint &checkpoint, plan::SourceAttr
                      weights.getSymName().str() + "' need it");
   std::span<const std::byte> bytes = checkpoint.data(*tensor);
   auto split = weights->getAttrOfType<mlir::IntegerAttr>(splitAttrName);
-  int64_t rowBytes = kernels::sourceRowBytes(storageOf(weights), weights.getCols());
-  int64_t part = source.getRows() * rowBytes, wanted = part * (split ? member.ranks : 1);
-  if (int64_t(bytes.size()) != wanted)
+  int64_t rows = source.getRows(), cols = weights.getCols();
+  bool byRows = split && split.getInt() == 0, byCols = split && split.getInt() == 1;
+  int64_t first = source.getFirst() + (byRows ? member.rank * rows : 0);
+  int64_t column = byCols ? member.rank * cols : 0;
+  int64_t stored = source.getOf() ? source.getOf() : rows * (byRows ? member.ranks : 1);
+  kernels::Storage storage = storageOf(weights);
+  const frontend::StorageFormat *format =
+      frontend::findStorageFormat(kernels::storageInfo(storage).name);
+  if (tensor->format && format && tensor->format != format) {
+    SourceBytes converted;
+    converted.copy = convertedRows(checkpoint, *tensor,
+                                   {first, rows, column, cols, stored,
+                                    cols * (byCols ? member.ranks : 1), source.getTransposed()},
+                                   *format, member.report);
+    converted.bytes = converted.copy;
+    return converted;
+  }
+  int64_t rowBytes = kernels::sourceRowBytes(storage, cols);
+  int64_t storedRowBytes = kernels::sourceRowBytes(storage, cols * (byCols ? member.ranks : 1));
+  if (first + rows > stored || int64_t(bytes.size()) != stored * storedRowBytes)
     throw InputError("tensor '" + name + "' has " + std::to_string(bytes.size()) +
-                     " bytes, its rows need " + std::to_string(wanted) +
+                     " bytes, rows " + std::to_string(first) + " to " +
+                     std::to_string(first + rows) + " of " + std::to_string(stored) + " need " +
+                     std::to_string(stored * storedRowBytes) +
                      (split ? " for " + std::to_string(member.ranks) + " ranks" : ""));
-  if (!split)
-    return {bytes, {}};
-  if (split.getInt() == 0)
-    return {bytes.subspan(size_t(member.rank * part), size_t(part)), {}};
-  SourceBytes columns;
-  columns.copy.resize(size_t(part));
-  for (int64_t row = 0; row < source.getRows(); ++row)
-    std::memcpy(columns.copy.data() + row * rowBytes,
-                bytes.data() + (row * member.ranks + member.rank) * rowBytes, size_t(rowBytes));
-  columns.bytes = columns.copy;
-  return columns;
+  if (!source.getTransposed() && !byCols)
+    return {bytes.subspan(size_t(first * rowBytes), size_t(rows * rowBytes)), {}};
+  SourceBytes part;
+  part.copy.resize(size_t(rows * rowBytes));
+  if (source.getTransposed()) {
+    kernels::StorageInfo info = kernels::storageInfo(storage);
+    if (!info.isFloat())
+      throw InputError("tensor '" + name + "' is stored transposed and as " +
+                       std::string(info.name) + "; only plain floats can be transposed, convert "
+                       "it to f32, f16 or bf16");
+    copyTransposed(bytes, stored, first, rows, column, cols, info.blockBytes, part.copy);
+  } else {
+    for (int64_t row = 0; row < rows; ++row)
+      std::memcpy(part.copy.data() + row * rowBytes,
+                  bytes.data() + (first + row) * storedRowBytes + member.rank * rowBytes,
+                  size_t(rowBytes));
+  }
+  part.bytes = part.copy;
+  return part;
 }
 
 /// Vectors as f32, one source after another or alternating.
@@ -161,7 +205,8 @@ void packMember(const Member &member, const frontend::Checkpoint &checkpoint, Ma
 
 void writeWeightFile(plan::ProgramOp program, const frontend::Checkpoint &checkpoint,
                      const std::string &path, unsigned threads, int64_t rank,
-                     const std::function<void(uint64_t done, uint64_t total)> &progress) {
+                     const std::function<void(uint64_t done, uint64_t total)> &progress,
+                     ConversionReport *report) {
   std::vector<Member> members;
   int64_t bytes = 0;
   for (plan::WeightsOp weights : program.getOps<plan::WeightsOp>()) {
@@ -175,7 +220,8 @@ void writeWeightFile(plan::ProgramOp program, const frontend::Checkpoint &checkp
     else
       layers.push_back(0);
     for (auto [m, layer] : llvm::enumerate(layers))
-      members.push_back({weights, layer, base + int64_t(m) * stride, rank, program.getRanks()});
+      members.push_back({weights, layer, base + int64_t(m) * stride, rank, program.getRanks(),
+                         report});
     bytes = std::max<int64_t>(bytes, weights.getEnd());
   }
   MappedOutput file(path, uint64_t(bytes));

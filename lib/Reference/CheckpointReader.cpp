@@ -2,6 +2,7 @@
 #include "CheckpointReader.h"
 
 #include "llmc/Frontend/Checkpoint.h"
+#include "llmc/Frontend/Quantize.h"
 
 using namespace llmc::reference;
 
@@ -18,6 +19,27 @@ llmc::reference::readCheckpointTensor(const frontend::Checkpoint &checkpoint,
                       frontend::shapeText(tensor->shape) + ", the program's weight " +
                       frontend::shapeText(shape)};
     return {checkpoint.values(*tensor), {}};
+  } catch (const std::exception &exception) {
+    return {{}, exception.what()};
+  }
+}
+
+std::string llmc::reference::checkpointStorage(const frontend::Checkpoint &checkpoint,
+                                               const std::string &name) noexcept {
+  const frontend::CheckpointTensor *tensor = checkpoint.find(name);
+  return tensor && tensor->format ? std::string(tensor->format->name) : std::string();
+}
+
+CheckpointValues llmc::reference::throughStorage(std::vector<float> values,
+                                                 const std::string &storage,
+                                                 const std::string &name) noexcept {
+  try {
+    const frontend::StorageFormat *format = frontend::findStorageFormat(storage);
+    if (!format || !frontend::canQuantize(*format))
+      return {std::move(values), {}};
+    auto bytes = frontend::encodeValues(*format, values, "tensor '" + name + "'");
+    frontend::dequantize(*format, bytes, values);
+    return {std::move(values), {}};
   } catch (const std::exception &exception) {
     return {{}, exception.what()};
   }

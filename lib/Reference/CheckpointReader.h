@@ -29,6 +29,15 @@ CheckpointValues readCheckpointTensor(const frontend::Checkpoint &checkpoint,
                                       const std::string &name,
                                       std::span<const int64_t> shape) noexcept;
 
+/// The name of the format that a tensor is stored in, empty where there is no such tensor.
+std::string checkpointStorage(const frontend::Checkpoint &checkpoint,
+                              const std::string &name) noexcept;
+
+/// Values as an artifact holds them that makes blocks of a format of float weights: quantised
+/// and dequantised. Unchanged where `storage` is no format that llmc makes blocks of.
+CheckpointValues throughStorage(std::vector<float> values, const std::string &storage,
+                                const std::string &name) noexcept;
+
 } // namespace llmc::reference
 
 #endif // LLMC_LIB_REFERENCE_CHECKPOINTREADER_H

@@ -126,8 +126,11 @@ def turned(shape, values):
     return [width, rows], out
 
 
-def convert(folder, output, kind, version=3):
-    """Writes `output`; returns the weights that it holds, under their checkpoint names."""
+def convert(folder, output, kind, version=3, tables=None):
+    """Writes `output`; returns the weights that it holds, under their checkpoint names.
+
+    `tables` is the type of the embedding and the head where it is not `kind`.
+    """
     config = json.loads((folder / "config.json").read_text())
     family = gguf_families.of(config)
     heads = {}
@@ -137,6 +140,8 @@ def convert(folder, output, kind, version=3):
     meant, entries = {}, []  # entries: name, shape, type, bytes
     for name, (shape, values) in tensors.read(folder / "model.safetensors").items():
         stored = kind if len(shape) == 2 else "f32"
+        if tables and name.startswith(("model.embed_tokens.", "lm_head.")):
+            stored = tables
         order, plain = None, shape
         for part, count in heads.items():
             if f".{part}." in name:

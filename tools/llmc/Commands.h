@@ -32,6 +32,8 @@ struct TraceRequest {
   bool onlyLogits = false;
   int threads = 0; ///< 0: not given
   std::vector<std::string> descriptions, excludedDescriptions, acceptedKeys;
+  /// Format of blocks for float weights (evaluator), or empty.
+  std::string quantize;
 };
 using TraceHook = std::vector<rt::TraceTensor> (*)(const TraceRequest &request);
 

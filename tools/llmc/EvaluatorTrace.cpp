@@ -23,7 +23,7 @@ static std::vector<rt::TraceTensor> traceWithEvaluator(const TraceRequest &reque
     return mlir::success();
   });
   DescriptionOptions descriptions{request.descriptions, request.excludedDescriptions,
-                                  request.acceptedKeys};
+                                  request.acceptedKeys, request.quantize};
   ImportedModel model = importModelFrom(request.subject, descriptions, context);
   if (!model.module)
     throw InputError(messages);

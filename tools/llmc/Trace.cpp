@@ -116,6 +116,8 @@ void addTraceCommand(CLI::App &app, int &exitCode) {
       ->add_option("--accept-key", request.acceptedKeys,
                    "Config key that may be unknown (evaluator; repeatable)")
       ->allow_extra_args(false);
+  command->add_option("--quantize", request.quantize,
+                      "Quantise float weights as `llmc compile --quantize` does (evaluator)");
   command->callback([arguments, &exitCode] {
     trace(*arguments);
     exitCode = 0;

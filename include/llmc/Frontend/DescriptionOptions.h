@@ -19,6 +19,8 @@ struct DescriptionOptions {
   std::vector<std::string> excluded;
   /// Config keys that may be unknown.
   std::vector<std::string> acceptKeys;
+  /// Format that float weights are quantised to; empty: they stay floats.
+  std::string quantize;
 };
 
 /// Adds the descriptions that ship (share/llmc/models beside the program's folder) and the

@@ -42,6 +42,7 @@ struct StorageError {
   double squaredErrors = 0, squaredValues = 0;
   double largestError = 0, largestValue = 0;
 
+  void add(double value, double stored);
   void add(std::span<const float> values, std::span<const float> stored);
   void add(const StorageError &other);
   /// Root mean square error, absolute, and in parts of the root mean square of the values.

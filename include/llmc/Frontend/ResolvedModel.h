@@ -43,6 +43,8 @@ struct WeightFamily {
   std::vector<const CheckpointTensor *> tensors;
   /// Family this one shares its storage with, -1 for none. Its tensors are that family's.
   int32_t tiedTo = -1;
+  /// What llmc makes of it, see WeightFormats.h; null: it stays as it is stored.
+  const StorageFormat *quantizedTo = nullptr;
 
   /// Shape of the tensor in this checkpoint, and as published.
   std::vector<int64_t> storedShape() const {

@@ -7,6 +7,7 @@
 #ifndef LLMC_PIPELINES_COMPILEFLAGS_H
 #define LLMC_PIPELINES_COMPILEFLAGS_H
 
+#include "llmc/Frontend/Quantize.h"
 #include "llmc/Pipelines/Compiler.h"
 #include "llmc/Support/Target.h"
 
@@ -31,6 +32,20 @@ inline void addDescriptionFlags(CLI::App &app, DescriptionOptions &options) {
       ->allow_extra_args(false);
 }
 
+inline void addQuantizeFlag(CLI::App &app, DescriptionOptions &options) {
+  app.add_option("--quantize", options.quantize,
+                 "Format of blocks that the float weights of products are quantised to: " +
+                     frontend::quantizableNames())
+      ->check(CLI::Validator(
+          [](const std::string &name) {
+            const frontend::StorageFormat *format = frontend::findStorageFormat(name);
+            return format && frontend::canQuantize(*format)
+                       ? std::string()
+                       : name + " is no format that llmc can make";
+          },
+          "FORMAT"));
+}
+
 inline void addCompileFlags(CLI::App &app, CompileOptions &options, CompileFlags &flags) {
   DeploymentOptions &deployment = options.phase.deployment;
   app.add_option("model", options.model,
@@ -42,6 +57,8 @@ inline void addCompileFlags(CLI::App &app, CompileOptions &options, CompileFlags
   app.add_option("--weights", options.weights, "packed, or none: compile from the config alone")
       ->check(CLI::IsMember({"packed", "none"}))
       ->capture_default_str();
+  app.add_flag("--allow-nonfinite", options.allowNonFinite,
+               "Pack weights that are NaN or infinite; recorded in the artifact");
   app.add_option("--checkpoint", options.checkpoint,
                  "Weights of a .mlir model: folder with safetensors, .safetensors or .gguf");
   app.add_option("--emit", options.emit, "Print llm, plan, llvm or manifest and stop")
@@ -79,6 +96,7 @@ inline void addCompileFlags(CLI::App &app, CompileOptions &options, CompileFlags
   app.add_option("--threads", options.threads, "Threads of the compiler (default: all)")
       ->check(CLI::Range(1, 1024));
   addDescriptionFlags(app, options.descriptions);
+  addQuantizeFlag(app, options.descriptions);
 }
 
 /// A message where --from, --to, --emit and -o ask for nothing that can be done.

@@ -31,6 +31,8 @@ struct CompileOptions {
   std::string checkpoint;
   /// "packed": weights are packed into the artifact; "none": it has none.
   std::string weights = "packed";
+  /// Pack weights that are NaN or infinite; recorded in the artifact.
+  bool allowNonFinite = false;
   /// "", "llm", "plan", "llvm" or "manifest": print that and stop.
   std::string emit;
   /// First and last phase; by default all.

@@ -24,6 +24,8 @@ public:
   virtual ~WeightSource();
   virtual llvm::Expected<std::vector<float>> load(llvm::StringRef tensor,
                                                   llvm::ArrayRef<int64_t> shape) = 0;
+  /// The format that a tensor is stored in; empty: its values are those of the weight.
+  virtual std::string storage(llvm::StringRef tensor) { return {}; }
 };
 
 /// Weights held in memory.
@@ -49,9 +51,21 @@ public:
       : checkpoint(std::move(checkpoint)) {}
   llvm::Expected<std::vector<float>> load(llvm::StringRef tensor,
                                           llvm::ArrayRef<int64_t> shape) override;
+  std::string storage(llvm::StringRef tensor) override;
 
 private:
   std::shared_ptr<const frontend::Checkpoint> checkpoint;
+};
+
+/// How a weight lies in its tensor: rows from `firstRow` on of a tensor of shape `stored`, which
+/// is [columns, rows] where it is stored transposed.
+struct WeightPart {
+  Shape stored;
+  int64_t firstRow = 0;
+  bool transposed = false;
+  /// Of the weight. Where its tensor is stored otherwise, the values are quantised to it as
+  /// packing does.
+  std::string storage;
 };
 
 /// Keeps loaded weights up to a number of bytes, the least recently used go first. Weights
@@ -62,6 +76,9 @@ public:
       : source(source), limitBytes(limitBytes) {}
 
   llvm::Expected<Weight> get(llvm::StringRef tensor, llvm::ArrayRef<int64_t> shape);
+  /// A part of a tensor; `shape` is that of the weight.
+  llvm::Expected<Weight> get(llvm::StringRef tensor, llvm::ArrayRef<int64_t> shape,
+                             const WeightPart &part);
   uint64_t getBytes() const { return bytes; }
 
 private:

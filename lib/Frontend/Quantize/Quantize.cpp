@@ -76,14 +76,17 @@ std::vector<std::byte> encodeValues(const StorageFormat &format, std::span<const
 }
 
 void StorageError::add(std::span<const float> values, std::span<const float> stored) {
-  elements += values.size();
-  for (size_t i = 0; i < values.size(); ++i) {
-    double value = values[i], error = double(stored[i]) - value;
-    squaredErrors += error * error;
-    squaredValues += value * value;
-    largestError = std::max(largestError, std::fabs(error));
-    largestValue = std::max(largestValue, std::fabs(value));
-  }
+  for (size_t i = 0; i < values.size(); ++i)
+    add(double(values[i]), double(stored[i]));
+}
+
+void StorageError::add(double value, double stored) {
+  double error = stored - value;
+  ++elements;
+  squaredErrors += error * error;
+  squaredValues += value * value;
+  largestError = std::max(largestError, std::fabs(error));
+  largestValue = std::max(largestValue, std::fabs(value));
 }
 
 void StorageError::add(const StorageError &other) {

@@ -1,0 +1,27 @@
+//===- WeightFormats.h - which weights are quantised, and how ---*- C++ -*-===//
+#ifndef LLMC_FRONTEND_WEIGHTFORMATS_H
+#define LLMC_FRONTEND_WEIGHTFORMATS_H
+
+#include "llmc/Frontend/ResolvedModel.h"
+
+#include <string>
+#include <vector>
+
+namespace llmc::frontend {
+
+/// Sets WeightFamily::quantizedTo for `--quantize=FORMAT`:
+///   - Matrices of products become FORMAT. Where the depth is not a whole number of its blocks
+///     of 256, they become the format of blocks of 32 that has the nearest bits above: q4_0 for
+///     q2_k and q3_k, q4_1 for q4_k, q5_1 for q5_k, q8_0 for q6_k. Where it is none of 32
+///     either, they stay.
+///   - The embedding table and the output head, tied or not, become q8_0 whatever FORMAT is:
+///     what is lost there meets the tokens themselves.
+///   - Everything else stays: vectors, biases, positions, what is stored transposed, and what
+///     is quantised already.
+/// Returns what deviates from the first rule, one line a family, to be told to the user.
+/// Throws UsageError for a format that llmc cannot make.
+std::vector<std::string> chooseWeightFormats(ResolvedModel &model, const std::string &format);
+
+} // namespace llmc::frontend
+
+#endif // LLMC_FRONTEND_WEIGHTFORMATS_H
