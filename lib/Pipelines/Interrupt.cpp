@@ -7,17 +7,66 @@
 #include "llmc/Pipelines/Interrupt.h"
 
 #include "ArtifactFolder.h"
+#include "llmc/Support/OutOfMemory.h"
+
+#include "llvm/Support/ErrorHandling.h"
 
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
+#include <exception>
 #include <unistd.h>
+#include <utility>
 
 namespace llmc {
+
+//===----------------------------------------------------------------------===//
+// Ends that nobody asked for
+//===----------------------------------------------------------------------===//
+
+static void cleanUp() { removeUnfinishedArtifacts(/*wait=*/false); }
+
+[[noreturn]] static void endByFault(const char *why) {
+  OutOfMemory::say("internal error: ");
+  for (const char *part : {why, "; no artifact was written. Please report it with the command line "
+                                "and the model\n"})
+    (void)!::write(STDERR_FILENO, part, std::strlen(part));
+  cleanUp();
+  ::_exit(3);
+}
+
+/// Threads that cannot be made, for example, in code without exceptions.
+[[noreturn]] static void endByException() {
+  try {
+    if (std::exception_ptr error = std::current_exception())
+      std::rethrow_exception(error);
+  } catch (const std::bad_alloc &) {
+    OutOfMemory::end();
+  } catch (const std::exception &error) {
+    endByFault(error.what());
+  } catch (...) {
+  }
+  endByFault("ended without a reason");
+}
+
+static void installHandlers(const char *program) {
+  OutOfMemory::install(program, cleanUp);
+  std::set_terminate(endByException);
+  // Once: LLVM refuses a second one.
+  static bool installed = false;
+  if (std::exchange(installed, true))
+    return;
+  llvm::install_bad_alloc_error_handler([](void *, const char *, bool) { OutOfMemory::end(); });
+  llvm::install_fatal_error_handler([](void *, const char *why, bool) { endByFault(why); });
+  // A file that may not grow is an error of its write and no signal.
+  std::signal(SIGXFSZ, SIG_IGN);
+}
 
 /// Tells the watcher that it is no longer needed.
 static constexpr int retire = SIGUSR2;
 
 InterruptGuard::InterruptGuard(const char *program) : program(program) {
+  installHandlers(program);
   sigemptyset(&waited);
   for (int number : {SIGINT, SIGTERM, SIGHUP}) {
     // What the parent ignores (nohup) stays ignored.

@@ -8,7 +8,8 @@
 namespace llmc {
 
 /// While one lives, SIGINT, SIGTERM and SIGHUP remove unfinished artifact folders and then
-/// end the process by that signal. For programs, not for libraries; one at a time, made
+/// end the process by that signal. Out of memory ends with exit code 1 and a fault of llmc's own
+/// with 3, as clean. For programs, not for libraries; one at a time, made
 /// before any other thread, as threads inherit which signals they leave to it.
 class InterruptGuard {
 public:
