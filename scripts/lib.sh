@@ -6,7 +6,7 @@ say() { printf '%s\n' "-- $*" >&2; }
 die() { printf '%s\n' "error: $*" >&2; exit 1; }
 
 packages=(
-  libmlir-22-dev mlir-22-tools llvm-22-dev llvm-22-tools clang-22 lld-22 liblld-22-dev
+  libmlir-22-dev mlir-22-tools llvm-22-dev llvm-22-tools clang-22 libclang-rt-22-dev lld-22 liblld-22-dev
   cmake ninja-build ccache git python3 python3-pip unzip
   nlohmann-json3-dev libcli11-dev libgtest-dev libgmock-dev libbenchmark-dev
   libpcre2-dev libicu-dev pkg-config libssl-dev libzstd-dev zlib1g-dev libxml2-dev libedit-dev libffi-dev libncurses-dev

@@ -19,5 +19,7 @@ if [ "${1:-}" != --fast ]; then
   say "sanitizers: readers, front end and runtime"
   build_preset asan
   (cd "$root" && ctest --preset asan) || die "tests under sanitizers failed"
+  say "hostile input: some thousand executions of every fuzz target"
+  LLMC_FUZZ_BUILD=$root/build/asan "$root/scripts/fuzz.sh" short || die "a fuzz target failed"
 fi
 say "all passed in $SECONDS s"

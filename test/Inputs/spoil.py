@@ -82,6 +82,14 @@ def overlapping_offsets(m):
 def other_type(m): m.header[Q0]["dtype"] = "F16"
 @kind
 def unknown_type(m): m.header[Q0]["dtype"] = "F13"
+def put(m, element, value):
+    begin, _ = m.header[Q0]["data_offsets"]
+    at = begin + 4 * element
+    m.body = m.body[:at] + struct.pack("<f", value) + m.body[at + 4:]
+@kind
+def nan_weight(m): put(m, m.header[Q0]["shape"][1] * 2 + 5, float("nan"))
+@kind
+def infinite_weight(m): put(m, 0, float("-inf"))
 @kind
 def cut_file(m): m.cut = 1
 @kind

@@ -1,0 +1,46 @@
+//===- Description.cpp - a description, resolved against a config ---------===//
+//
+// Two files with a NUL between them: the description, and config.json. The
+// description may extend those that ship.
+//
+//===----------------------------------------------------------------------===//
+#include "Support.h"
+#include "llmc/Frontend/Inspect.h"
+
+using namespace llmc;
+using namespace llmc::fuzz;
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
+  static const frontend::DescriptionSet shipped = [] {
+    frontend::DescriptionSet set;
+    set.addDirectory(LLMC_FUZZ_MODELS);
+    return set;
+  }();
+  static Folder folder;
+  std::vector<std::string> texts = parts(textOf(data, size), 2);
+  folder.write("fuzzed.jsonc", texts[0]);
+  frontend::DescriptionSet set = shipped;
+  auto source = std::make_shared<frontend::ModelSource>();
+  std::shared_ptr<const frontend::Description> description;
+  bool ready = reads([&] {
+    source->kind = frontend::ModelSource::Kind::ConfigFile;
+    source->path = source->configFile = "config.json";
+    source->config = frontend::parseJson(texts[1], "config.json");
+    description = set.load(set.addFile(folder.path("fuzzed.jsonc")));
+  });
+  if (!ready)
+    return 0;
+  reads([&] { frontend::ResolvedModel::resolve(source, description); });
+  reads([&] { (void)frontend::inspectModel(source, set).toText(); });
+  return 0;
+}
+
+extern "C" size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t maxSize,
+                                          unsigned seed) {
+  if (seed % 3 == 0)
+    return LLVMFuzzerMutate(data, size, maxSize);
+  std::vector<std::string> texts = parts(textOf(data, size), 2);
+  std::string &one = texts[seed % 5 == 0];
+  one = mutateJson(one, seed);
+  return giveBack(texts[0] + '\0' + texts[1], data, maxSize);
+}

@@ -1,0 +1,91 @@
+#!/usr/bin/env bash
+# Feeds the readers of files with what nobody would write (docs/Security.md).
+#
+#   scripts/fuzz.sh short [TARGET...]     what CI runs: the committed corpus, then some
+#                                         thousand executions each; below two minutes
+#   scripts/fuzz.sh long [TARGET...]      1,000,000 executions each of safetensors, gguf and
+#                                         manifest, 200,000 of the others
+#   scripts/fuzz.sh minimise [TARGET...]  merges first inputs and what was found into fuzz/corpus
+#
+# Environment: LLMC_FUZZ_BUILD, a build with LLMC_ENABLE_FUZZERS (default: build/fuzz, which is
+# built); LLMC_FUZZ_WORK, where inputs that reach new code are kept (default: build/fuzz-work).
+source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
+
+all=(safetensors gguf manifest description tokenizer template)
+form=${1:-}
+case $form in
+short | long | minimise) shift ;;
+*) die "usage: scripts/fuzz.sh short|long|minimise [TARGET...]" ;;
+esac
+targets=("${@:-${all[@]}}")
+for target in "${targets[@]}"; do
+  [[ " ${all[*]} " == *" $target "* ]] || die "no target '$target'; there are ${all[*]}"
+done
+
+build=${LLMC_FUZZ_BUILD:-$root/build/fuzz}
+work=${LLMC_FUZZ_WORK:-$root/build/fuzz-work}
+if [ -z "${LLMC_FUZZ_BUILD:-}" ]; then
+  install_packages
+  build_preset fuzz llmc-fuzzers
+fi
+mkdir -p "$work"
+
+# An input is a fault where it takes this long, this much memory or one allocation of this size.
+limits=(-timeout=20 -rss_limit_mb=2048 -malloc_limit_mb=1024)
+
+arguments() { # TARGET: of its fuzzer, in every form
+  printf '%s\n' "${limits[@]}" "-artifact_prefix=$work/$1-" -print_final_stats=1 -verbosity=1
+  [ -f "$root/fuzz/dict/$1.dict" ] && printf '%s\n' "-dict=$root/fuzz/dict/$1.dict"
+  return 0
+}
+
+fuzz() { # TARGET RUNS MAXIMUM_SECONDS
+  local target=$1 log=$work/$1.log status=0 options
+  mapfile -t options < <(arguments "$target")
+  mkdir -p "$work/$target"
+  "$build/bin/llmc-fuzz-$target" "${options[@]}" -runs="$2" -max_total_time="$3" \
+    "$work/$target" "$root/fuzz/corpus/$target" >"$log" 2>&1 || status=$?
+  local stat='s/^stat::\([a-z_]*\): *\([0-9]*\)$/\1=\2/p' number_of_executed_units=0 \
+    average_exec_per_sec=0 peak_rss_mb=0 line
+  while read -r line; do
+    case $line in number_of_executed_units=* | average_exec_per_sec=* | peak_rss_mb=*) local "$line" ;; esac
+  done < <(sed -n "$stat" "$log")
+  local coverage inputs
+  coverage=$(sed -n 's/.* cov: \([0-9]*\) .*/\1/p' "$log" | tail -1)
+  inputs=$(sed -n 's/.* corp: \([0-9]*\)\/.*/\1/p' "$log" | tail -1)
+  printf '%-12s %9s executions %6s/s  %5s inputs  %6s edges  %5s MiB  %s\n' "$target" \
+    "$number_of_executed_units" "$average_exec_per_sec" "${inputs:-0}" "${coverage:-0}" "$peak_rss_mb" \
+    "$([ $status -eq 0 ] && echo "no fault" || echo "FAULT, see $log")"
+  return $status
+}
+
+minimise() { # TARGET
+  local target=$1 corpus=$root/fuzz/corpus/$1 fresh options
+  mapfile -t options < <(arguments "$target")
+  fresh=$(mktemp -d)
+  mkdir -p "$work/$target" "$corpus"
+  "$build/bin/llmc-fuzz-$target" "${options[@]}" -merge=1 -max_len=16384 "$fresh" \
+    "$work/first/$target" "$corpus" "$work/$target" >"$work/$target-merge.log" 2>&1 \
+    || die "merging $target failed, see $work/$target-merge.log"
+  # The small inputs that reach most; the rest is found again in a minute.
+  python3 "$root/fuzz/choose.py" "$fresh" "$corpus"
+  rm -rf "$fresh"
+  say "$target: $(find "$corpus" -type f | wc -l) inputs, $(du -sb "$corpus" | cut -f1) bytes"
+}
+
+failed=0
+if [ "$form" = minimise ]; then
+  python3 "$root/fuzz/make_seeds.py" "$work/first"
+  for target in "${targets[@]}"; do minimise "$target"; done
+  exit
+fi
+for target in "${targets[@]}"; do
+  if [ "$form" = short ]; then
+    fuzz "$target" 20000 15 || failed=1
+  else
+    runs=200000
+    case $target in safetensors | gguf | manifest) runs=1000000 ;; esac
+    fuzz "$target" "$runs" 0 || failed=1
+  fi
+done
+[ $failed -eq 0 ] || die "a reader failed; the input lies in $work (docs/Security.md says what to do)"
