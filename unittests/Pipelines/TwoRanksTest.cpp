@@ -10,8 +10,10 @@
 
 #include "Rank.h"
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
+#include <functional>
 #include <gtest/gtest.h>
 #include <random>
 #include <thread>
@@ -23,6 +25,8 @@ namespace fs = std::filesystem;
 namespace {
 
 constexpr int64_t vocab = 40, hidden = 48, inner = 96, layers = 2;
+/// Rows of larger tensors that hold `inner` rows from `skipped` on.
+constexpr int64_t skipped = 20, fused = 130;
 
 class TwoRanks : public testing::Test {
 protected:
@@ -35,7 +39,9 @@ protected:
 
   void writeWeights() const;
   static std::string program(int64_t ranks, int64_t features = inner);
-  std::shared_ptr<const rt::Artifact> compile(int64_t ranks) const;
+  using Changes = std::vector<std::pair<std::string, std::string>>;
+  /// `changes`: text of the program and what stands in its place.
+  std::shared_ptr<const rt::Artifact> compile(int64_t ranks, const Changes &changes = {}) const;
   static std::vector<float> logits(std::shared_ptr<const rt::Artifact> artifact);
 
   fs::path folder;
@@ -48,7 +54,8 @@ void TwoRanks::writeWeights() const {
   std::mt19937 random(7);
   std::uniform_real_distribution<float> values(-0.5f, 0.5f);
   std::string header, data;
-  auto add = [&](const std::string &name, std::vector<int64_t> shape) {
+  auto add = [&](const std::string &name, std::vector<int64_t> shape,
+                 const std::function<float(int64_t row, int64_t col)> &value) {
     int64_t count = 1;
     std::string dims;
     for (int64_t dim : shape) {
@@ -57,19 +64,38 @@ void TwoRanks::writeWeights() const {
     }
     size_t begin = data.size();
     for (int64_t i = 0; i < count; ++i) {
-      float value = values(random);
-      data.append(reinterpret_cast<const char *>(&value), sizeof value);
+      float number = value(i / shape.back(), i % shape.back());
+      data.append(reinterpret_cast<const char *>(&number), sizeof number);
     }
     header += (header.empty() ? "{\"" : ",\"") + name + "\":{\"dtype\":\"F32\",\"shape\":[" + dims +
               "],\"data_offsets\":[" + std::to_string(begin) + "," + std::to_string(data.size()) +
               "]}";
   };
-  add("embed", {vocab, hidden});
+  auto draw = [&](int64_t, int64_t) { return values(random); };
+  add("embed", {vocab, hidden}, draw);
   for (int64_t layer = 0; layer < layers; ++layer) {
     std::string i = std::to_string(layer);
-    add("up." + i, {inner, hidden});
-    add("up_bias." + i, {inner});
-    add("down." + i, {hidden, inner});
+    std::vector<float> up(inner * hidden), down(hidden * inner), bias(inner);
+    for (std::vector<float> *weight : {&up, &down, &bias})
+      std::generate(weight->begin(), weight->end(), [&] { return values(random); });
+    auto upAt = [&](int64_t row, int64_t col) { return up[size_t(row * hidden + col)]; };
+    auto downAt = [&](int64_t row, int64_t col) { return down[size_t(row * inner + col)]; };
+    add("up." + i, {inner, hidden}, upAt);
+    add("up_bias." + i, {inner}, [&](int64_t, int64_t col) { return bias[size_t(col)]; });
+    add("down." + i, {hidden, inner}, downAt);
+    // The same as rows `skipped` on of larger tensors, and turned.
+    auto inside = [&](int64_t row) { return row >= skipped && row < skipped + inner; };
+    add("fused." + i, {fused, hidden}, [&](int64_t row, int64_t col) {
+      return inside(row) ? upAt(row - skipped, col) : 9.0f;
+    });
+    add("fused_bias." + i, {fused}, [&](int64_t, int64_t col) {
+      return inside(col) ? bias[size_t(col - skipped)] : 9.0f;
+    });
+    add("fused_turned." + i, {hidden, fused}, [&](int64_t row, int64_t col) {
+      return inside(col) ? upAt(col - skipped, row) : 9.0f;
+    });
+    add("down_turned." + i, {inner, hidden},
+        [&](int64_t row, int64_t col) { return downAt(col, row); });
   }
   header += "}";
   uint64_t size = header.size();
@@ -135,9 +161,18 @@ module attributes {llm.model = {architecture = "ranks", context_length = 64 : i6
   return text;
 }
 
-std::shared_ptr<const rt::Artifact> TwoRanks::compile(int64_t ranks) const {
+std::shared_ptr<const rt::Artifact> TwoRanks::compile(int64_t ranks,
+                                                      const Changes &changes) const {
   std::string name = "ranks" + std::to_string(ranks);
-  std::ofstream(folder / (name + ".mlir")) << program(ranks);
+  std::string text = program(ranks);
+  for (const auto &[from, to] : changes) {
+    name += "-changed";
+    size_t at = text.find(from);
+    EXPECT_NE(at, std::string::npos) << from;
+    text.replace(at, from.size(), to);
+  }
+  fs::remove_all(folder / name);
+  std::ofstream(folder / (name + ".mlir")) << text;
   CompileOptions options;
   options.model = (folder / (name + ".mlir")).string();
   options.checkpoint = (folder / "model.safetensors").string();
@@ -185,6 +220,19 @@ TEST_F(TwoRanks, GiveTheNumbersOfOne) {
     // Another order of a sum that gave the same bits everywhere would mean that nothing
     // was divided.
     EXPECT_FALSE(same);
+  }
+}
+
+/// Parts of larger tensors and turned ones are the same weights, whole and divided.
+TEST_F(TwoRanks, PackPartsAndTurnedTensors) {
+  const Changes parts = {{"\"up.{i}\"", "\"fused.{i}\" rows 20 of 130"},
+                         {"\"up_bias.{i}\"", "\"fused_bias.{i}\" rows 20 of 130"}};
+  const Changes turned = {{"\"up.{i}\"", "\"fused_turned.{i}\" rows 20 of 130 transposed"},
+                          {"\"down.{i}\"", "\"down_turned.{i}\" transposed"}};
+  for (int64_t ranks : {1, 2, 3}) {
+    std::vector<float> plain = logits(compile(ranks));
+    EXPECT_EQ(logits(compile(ranks, parts)), plain) << ranks;
+    EXPECT_EQ(logits(compile(ranks, turned)), plain) << ranks;
   }
 }
 

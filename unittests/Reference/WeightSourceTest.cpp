@@ -102,6 +102,23 @@ TEST(WeightCache, GivesWeightsLargerThanItself) {
   EXPECT_EQ(cache.getBytes(), 8u);
 }
 
+TEST(WeightCache, PartsAndTransposedTensors) {
+  InMemoryWeights source;
+  source.set("w", {3, 2}, {1, 2, 3, 4, 5, 6});
+  WeightCache cache(source, 1024);
+  auto values = [&](llvm::ArrayRef<int64_t> shape, WeightPart part) {
+    llvm::Expected<Weight> weight = cache.get("w", shape, part);
+    EXPECT_TRUE(bool(weight));
+    return *weight->values;
+  };
+  EXPECT_EQ(values({1, 2}, {{3, 2}, 1}), (std::vector<float>{3, 4}));
+  EXPECT_EQ(values({2, 2}, {{3, 2}, 1}), (std::vector<float>{3, 4, 5, 6}));
+  EXPECT_EQ(values({2, 3}, {{3, 2}, 0, true}), (std::vector<float>{1, 3, 5, 2, 4, 6}));
+  // The second column of what is stored, as a row.
+  EXPECT_EQ(values({1, 3}, {{3, 2}, 1, true}), (std::vector<float>{2, 4, 6}));
+  EXPECT_EQ(values({3, 2}, {{3, 2}}), (std::vector<float>{1, 2, 3, 4, 5, 6}));
+}
+
 TEST(WeightCache, RefusesShapesThatDisagree) {
   CountingSource source;
   WeightCache cache(source, 16);
