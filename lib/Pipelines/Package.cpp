@@ -2,6 +2,7 @@
 #include "Package.h"
 
 #include "ArtifactFolder.h"
+#include "FiniteWeights.h"
 #include "WeightFile.h"
 #include "llmc/Dialect/Plan/IR/PlanOps.h"
 #include "llmc/Frontend/ResolvedModel.h"
@@ -58,8 +59,10 @@ static void compileKernelsTo(ModuleOp module, plan::ProgramOp program, ArtifactF
                    [](plan::KernelOp kernel) { return bool(kernel.getDevice()); }))
     return writeDeviceCode(kernels, folder);
   std::string path = folder.pathOf("kernels.so");
-  if (failed(kernels::compileKernels(kernels, path)))
+  if (failed(kernels::compileKernels(kernels, path))) {
+    folder.requireRoom("kernels.so", 16 << 20);
     throw InternalError("the kernels could not be compiled");
+  }
   folder.record("kernels.so");
 }
 
@@ -86,9 +89,32 @@ checkpointOf(const frontend::ResolvedModel *resolved, const CompileOptions &opti
   return found;
 }
 
+/// What NaN or infinite weights there are: an error, or where they are allowed, exceptions.
+static SmallVector<Attribute> checkFinite(plan::ProgramOp program,
+                                          const frontend::Checkpoint &checkpoint,
+                                          const CompileOptions &options) {
+  SmallVector<Attribute> accepted;
+  std::vector<std::string> found = findNonFiniteWeights(program, checkpoint, options.threads);
+  if (!found.empty() && !options.allowNonFinite) {
+    std::string list;
+    for (size_t i = 0; i < found.size() && i < 5; ++i)
+      list += "\n  " + found[i];
+    if (found.size() > 5)
+      list += "\n  and " + std::to_string(found.size() - 5) + " more tensors";
+    throw InputError((options.checkpoint.empty() ? options.model : options.checkpoint) +
+                     ": weights are not finite, and what is computed with them is not either. "
+                     "Get the file again, or pack them as they are with --allow-nonfinite:" +
+                     list);
+  }
+  for (const std::string &one : found)
+    accepted.push_back(plan::AcceptedAttr::get(program.getContext(), "allow-nonfinite", one));
+  return accepted;
+}
+
 /// One file for every rank, as the arena of weights names them.
 static void writeWeightFiles(plan::ProgramOp program, const frontend::Checkpoint &checkpoint,
                              ArtifactFolder &folder, unsigned threads, Progress &progress) {
+  ConversionReport report;
   for (plan::ArenaOp arena : program.getOps<plan::ArenaOp>()) {
     SmallVector<StringRef> files;
     if (arena.getFile())
@@ -99,10 +125,19 @@ static void writeWeightFiles(plan::ProgramOp program, const frontend::Checkpoint
       writeWeightFile(program, checkpoint, folder.pathOf(file), threads, int64_t(rank),
                       [&](uint64_t done, uint64_t total) {
                         progress.advance("packing " + file.str(), done, total);
-                      });
+                      },
+                      &report);
       folder.record(file);
     }
   }
+  std::vector<ConversionReport::Entry> converted = report.entries();
+  if (converted.empty())
+    return;
+  folder.write("conversions.json", conversionJson(converted));
+  folder.record("conversions.json");
+  progress.clearLine();
+  for (const std::string &line : conversionSummary(converted))
+    llvm::errs() << "llmc-opt: note: " << line << "\n";
 }
 
 void packageArtifact(ModuleOp module, const frontend::ResolvedModel *resolved,
@@ -114,9 +149,16 @@ void packageArtifact(ModuleOp module, const frontend::ResolvedModel *resolved,
   ArtifactFolder folder(options.output);
   compileKernelsTo(module, program, folder);
 
+  SmallVector<Attribute> accepted;
+  if (resolved)
+    for (const auto &[key, value] : resolved->configLedger.accepted)
+      accepted.push_back(plan::AcceptedAttr::get(module.getContext(), key, value));
+  else
+    llvm::append_range(accepted, program.getAccepted());
   if (options.weights == "packed") {
-    writeWeightFiles(program, *checkpointOf(resolved, options), folder, options.threads,
-                     progress);
+    auto checkpoint = checkpointOf(resolved, options);
+    llvm::append_range(accepted, checkFinite(program, *checkpoint, options));
+    writeWeightFiles(program, *checkpoint, folder, options.threads, progress);
   } else {
     // Without a file an arena of weights says: there are none.
     for (plan::ArenaOp arena : program.getOps<plan::ArenaOp>())
@@ -139,11 +181,8 @@ void packageArtifact(ModuleOp module, const frontend::ResolvedModel *resolved,
       llvm::errs() << "llmc-opt: note: sequences are limited to " << context << " of the model's "
                    << program.getModel().getContextLength()
                    << " positions; --max-context changes it\n";
-    SmallVector<Attribute> accepted;
-    for (const auto &[key, value] : resolved->configLedger.accepted)
-      accepted.push_back(plan::AcceptedAttr::get(module.getContext(), key, value));
-    program.setAcceptedAttr(ArrayAttr::get(module.getContext(), accepted));
   }
+  program.setAcceptedAttr(ArrayAttr::get(module.getContext(), accepted));
   OpBuilder b = OpBuilder::atBlockBegin(&program.getBody().front());
   for (const ArtifactFile &file : folder.files())
     plan::FileOp::create(b, program.getLoc(), b.getStringAttr(file.path),
