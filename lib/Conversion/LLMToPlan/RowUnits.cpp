@@ -134,12 +134,22 @@ LogicalResult Converter::lowerRows(const Unit &unit) {
     // In place over the first input that dies here and has the result's shape. Rows that are
     // chosen from others are never in place: another row may still be read.
     std::optional<RowBuffer> target;
+    // A sum stays where the stream is, which the next layer reads.
+    auto candidates = inputs;
+    if (auto add = dyn_cast<ResidualAddOp>(op))
+      llvm::stable_sort(candidates, [&](auto &a, auto &b) {
+        Value stream = unit.resolve(add.getStream());
+        return a.first == stream && b.first != stream;
+      });
     if (unit.all<SelectRowsOp>().empty())
-      for (auto [value, operand] : inputs) {
+      for (auto [value, operand] : candidates) {
         const RowBuffer &buffer = buffers[value];
+        // Nor where another operand lies in the same memory.
         bool taken = llvm::any_of(program.outputs(), [&](const RowProgram::Output &out) {
           return out.operand.operand == operand;
-        });
+        }) || llvm::count_if(uses, [&](plan::UseAttr other) {
+          return other.getSymbol().getValue() == buffer.slice;
+        }) > 1;
         if (!taken && buffer.width == width * rowsPerToken && diesAt(buffer, unit.op)) {
           target = buffer;
           program.output(nodes[inside], operandFor(buffer, operand));

@@ -129,7 +129,7 @@ module attributes {llm.model = {architecture = "unfused", layers = 1 : i64}} {
 #later = #llm.rope<"longrope", base = 100.0, width = 4, halves, magnitude = 1.0, [1.0, 0.5], long [0.5, 0.0] beyond 64>
 
 // CHECK-LABEL: plan.program {{.*}} architecture = "long"
-// CHECK-SAME: recompute_beyond array<i64: 48>
+// CHECK-SAME: recompute_beyond [48]
 // CHECK: sources [#plan.source<values [1.000000e+00, 5.000000e-01, 5.000000e-01, 0.000000e+00], rows = 4>]
 // CHECK: plan.kernel @prologue_rotary_{{.*}}beyond = 48
 // Never reached within the context:

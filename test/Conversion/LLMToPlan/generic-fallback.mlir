@@ -16,12 +16,12 @@ module attributes {llm.model = {architecture = "fallback"}} {
     %x = llm.embedding %tokens, %table : tensor<?xi32>, !table -> !rows
 
     // A product in the middle of a fusion.
-    // CHECK: [[@LINE+2]]:{{.*}} remark: [Missed] tuned-kernel | Category:plan | Reason="llm.activation: is not part of the linear kernel's epilogue (bias, gate, residual)"
-    // CHECK: remark: [Passed] launch | Category:plan | Remark=generic, Remark=": ", Remark=activated-product
-    %y = llm.fusion "activated-product" (%x, %table) : (!rows, !table) -> !rows {
+    // CHECK: [[@LINE+2]]:{{.*}} remark: [Missed] tuned-kernel | Category:plan | Reason="llm.scale: is not part of the linear kernel's epilogue (bias, gate or activation, residual)"
+    // CHECK: remark: [Passed] launch | Category:plan | Remark=generic, Remark=": ", Remark=scaled-product
+    %y = llm.fusion "scaled-product" (%x, %table) : (!rows, !table) -> !rows {
     ^bb0(%a: !rows, %w: !table):
       %0 = llm.linear %a, %w : !rows, !table -> !rows
-      %1 = llm.activation silu %0 : !rows
+      %1 = llm.scale %0 by 2.0 : !rows
       llm.yield %1 : !rows
     }
 
