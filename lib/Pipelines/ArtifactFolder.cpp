@@ -216,7 +216,11 @@ void ArtifactFolder::requireRoom(std::string_view name, uint64_t bytes) {
 
 void ArtifactFolder::record(std::string_view name) {
   std::string path = pathOf(name);
-  list.push_back({std::string(name), uint64_t(fs::file_size(path)), rt::sha256OfFile(path)});
+  std::error_code error;
+  uintmax_t bytes = fs::file_size(path, error);
+  if (error)
+    throw InputError(path + ": cannot be read: " + error.message());
+  list.push_back({std::string(name), uint64_t(bytes), rt::sha256OfFile(path)});
 }
 
 /// Both folders change places at once.

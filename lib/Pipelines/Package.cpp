@@ -74,7 +74,7 @@ checkpointOf(const frontend::ResolvedModel *resolved, const CompileOptions &opti
     StringRef path(options.checkpoint);
     if (path.ends_with(".gguf"))
       found = frontend::openGguf(options.checkpoint).checkpoint;
-    else if (std::filesystem::is_directory(options.checkpoint))
+    else if (std::error_code error; std::filesystem::is_directory(options.checkpoint, error))
       found = frontend::openSafetensorsFolder(options.checkpoint);
     else
       found = frontend::openSafetensors(options.checkpoint);

@@ -188,6 +188,22 @@ TEST_F(Safetensors, EmptyTensorsTakeNoBytes) {
   EXPECT_TRUE(checkpoint->values(*checkpoint->find("a")).empty());
 }
 
+// What the system cannot have as a name is no file, and no fault of llmc's.
+TEST(Safetensors, IndexNamesThatNoFileHas) {
+  TempFolder folder;
+  auto open = [&](const std::string &shard) {
+    folder.write("model.safetensors.index.json", "{\"weight_map\": {\"a\": \"" + shard + "\"}}");
+    return openSafetensorsFolder(folder.path());
+  };
+  EXPECT_FALSE(open(std::string(5000, 'x'))->hasData());
+  EXPECT_FALSE(open("\\u00ff\\u0001.safetensors")->hasData());
+  EXPECT_INPUT_ERROR(open("a\\u0000b"), HasSubstr("no file name"));
+  EXPECT_INPUT_ERROR(open("../a"), HasSubstr("no file name"));
+  EXPECT_INPUT_ERROR(openSafetensorsFolder(folder.path("missing")), HasSubstr("cannot be listed"));
+  EXPECT_INPUT_ERROR(openSafetensorsFolder(folder.path() + std::string(5000, 'x')),
+                     HasSubstr("cannot be listed"));
+}
+
 TEST_F(Safetensors, SpoiledBytesNeverCrash) {
   std::string good = zeroSafetensors({{"a", {2, 3}}, {"b", {4}}, {"c", {1}}});
   uint64_t random = 0x9E3779B97F4A7C15;

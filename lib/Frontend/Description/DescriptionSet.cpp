@@ -73,12 +73,15 @@ void DescriptionSet::addDirectory(const std::string &folder) {
   std::error_code error;
   if (!fs::is_directory(folder, error))
     return;
-  for (const auto &entry : fs::directory_iterator(folder))
-    if (entry.path().extension() == ".jsonc") {
-      File &file = files[entry.path().stem().string()];
+  fs::directory_iterator entry(folder, error), end;
+  for (; !error && entry != end; entry.increment(error))
+    if (entry->path().extension() == ".jsonc") {
+      File &file = files[entry->path().stem().string()];
       if (!file.fromUser)
-        file = {entry.path().string(), false, std::nullopt};
+        file = {entry->path().string(), false, std::nullopt};
     }
+  if (error)
+    throw InputError(folder + ": cannot be listed: " + error.message());
   loaded.clear();
 }
 

@@ -219,7 +219,9 @@ static std::shared_ptr<Checkpoint> readIndex(const std::string &path) {
   fs::path folder = fs::path(path).parent_path();
   for (const auto &[name, shard] : map->members) {
     // A shard stands beside its index: a name with a path could reach anywhere.
-    if (!shard.isString() || shard.text.empty() || fs::path(shard.text).filename() != shard.text)
+    // A zero byte would end the name for the system, and not for the messages.
+    if (!shard.isString() || shard.text.empty() || fs::path(shard.text).filename() != shard.text ||
+        shard.text.find('\0') != std::string::npos)
       throw InputError(at(path, name) + "weight_map gives " + shard.dump(80) +
                        ", which is no file name");
     byShard[shard.text].push_back(&name);
@@ -227,7 +229,7 @@ static std::shared_ptr<Checkpoint> readIndex(const std::string &path) {
   auto checkpoint = std::make_shared<Checkpoint>();
   std::vector<std::string> missing;
   for (const auto &[shard, names] : byShard)
-    if (!fs::exists(folder / shard))
+    if (std::error_code error; !fs::exists(folder / shard, error))
       missing.push_back(shard);
   if (missing.size() == byShard.size()) {
     checkpoint->setDataAbsent();
@@ -289,17 +291,21 @@ std::shared_ptr<Checkpoint> openSafetensors(const std::string &path) {
 
 std::shared_ptr<Checkpoint> openSafetensorsFolder(const std::string &folder) {
   fs::path base(folder);
-  if (fs::exists(base / "model.safetensors.index.json"))
+  std::error_code error;
+  if (fs::exists(base / "model.safetensors.index.json", error))
     return readIndex((base / "model.safetensors.index.json").string());
-  if (fs::exists(base / "model.safetensors"))
+  if (fs::exists(base / "model.safetensors", error))
     return openSafetensors((base / "model.safetensors").string());
   // Shards without an index. "consolidated" files hold the same weights in another layout.
   std::vector<std::string> files;
-  for (const auto &entry : fs::directory_iterator(base)) {
-    std::string name = entry.path().filename().string();
+  fs::directory_iterator entry(base, error), end;
+  for (; !error && entry != end; entry.increment(error)) {
+    std::string name = entry->path().filename().string();
     if (name.ends_with(".safetensors") && !name.starts_with("consolidated"))
-      files.push_back(entry.path().string());
+      files.push_back(entry->path().string());
   }
+  if (error)
+    throw InputError(folder + ": cannot be listed: " + error.message());
   if (files.empty())
     return nullptr;
   std::sort(files.begin(), files.end());

@@ -34,9 +34,15 @@ std::string readFile(const fs::path &path) {
   return text;
 }
 
+/// A file that cannot be asked for is none: a name may be too long for the system.
+bool isThere(const fs::path &path) {
+  std::error_code error;
+  return fs::exists(path, error);
+}
+
 /// An object, empty where there is no such file.
 json readOptional(const fs::path &path) {
-  if (!fs::exists(path))
+  if (!isThere(path))
     return json::object();
   json value = json::parse(readFile(path));
   if (!value.is_object())
@@ -54,7 +60,7 @@ int32_t checkedId(const json &value, const std::string &what) {
 /// The file of SentencePiece, by the names that are in use; empty where there is none.
 fs::path sentencePieceFile(const fs::path &dir) {
   for (const char *name : {"tokenizer.model", "spiece.model", "sentencepiece.bpe.model"})
-    if (fs::exists(dir / name))
+    if (isThere(dir / name))
       return dir / name;
   return {};
 }
@@ -68,7 +74,7 @@ public:
 
   TokenizerSpec read() {
     fs::path pieces = sentencePieceFile(dir);
-    if (!fs::exists(dir / "tokenizer.json") && !pieces.empty()) {
+    if (!isThere(dir / "tokenizer.json") && !pieces.empty()) {
       spec = specFromSentencePiece(readFile(pieces));
       readAddedTokens();
       readSpecialIds();
@@ -342,7 +348,7 @@ private:
   }
 
   void readChatTemplate() {
-    if (fs::exists(dir / "chat_template.jinja")) {
+    if (isThere(dir / "chat_template.jinja")) {
       spec.chatTemplate = readFile(dir / "chat_template.jinja");
       return;
     }
@@ -366,7 +372,7 @@ private:
 } // namespace
 
 bool hasTokenizerFile(const fs::path &dir) {
-  return fs::exists(dir / "tokenizer.json") || !sentencePieceFile(dir).empty();
+  return isThere(dir / "tokenizer.json") || !sentencePieceFile(dir).empty();
 }
 
 TokenizerSpec specFromHuggingFace(const fs::path &dir) {
