@@ -17,6 +17,7 @@ out where the library takes text only. cases.json says what tokenizer each NAME 
 """
 import argparse
 import base64
+import collections
 import io
 import json
 import os
@@ -263,8 +264,11 @@ def character_bpe(writer, lines):
         tokenizers.normalizers.Prepend("▁"), tokenizers.normalizers.Replace(" ", "▁")])
     trained.pre_tokenizer = tokenizers.pre_tokenizers.Split("▁", "merged_with_next")
     bytes_ = ["<0x%02X>" % i for i in range(256)]
+    # The trainer breaks ties of the alphabet by chance, so it is given.
+    counts = collections.Counter(c for line in lines for c in line.replace(" ", "▁"))
+    alphabet = sorted(counts, key=lambda c: (-counts[c], c))[:500]
     trained.train_from_iterator(lines, tokenizers.trainers.BpeTrainer(
-        vocab_size=1500, show_progress=False, limit_alphabet=500, special_tokens=["<unk>", "<s>", "</s>"] + bytes_))
+        vocab_size=1500, show_progress=False, limit_alphabet=500, initial_alphabet=alphabet, special_tokens=["<unk>", "<s>", "</s>"] + bytes_))
     model = json.loads(trained.to_str())["model"]
     tokens = with_added(model, [added("<unk>", True)] + SPECIAL)
     base = {"version": "1.0", "model": model, "added_tokens": tokens, "normalizer": None, "pre_tokenizer": None,
@@ -386,7 +390,8 @@ def from_gguf(path):
         return None, get
     field = lambda number, value: varint(number << 3 | 2) + varint(len(value)) + value
     number = lambda key, value: varint(key << 3) + varint(int(value))
-    proto = b"".join(field(1, field(1, text.encode()) + varint(2 << 3 | 5) + struct.pack("<f", score) + number(3, kind))
+    # Converters write the spaces of user-defined pieces as such.
+    proto = b"".join(field(1, field(1, (text.replace(" ", "▁") if kind == 4 else text).encode()) + varint(2 << 3 | 5) + struct.pack("<f", score) + number(3, kind))
                      for text, score, kind in zip(get("tokens"), get("scores"), get("token_type")))
     proto += field(2, number(3, 2) + number(35, 6 in get("token_type")) + number(40, get("unknown_token_id", 0)))
     return proto + field(3, number(3, get("add_space_prefix", True)) + number(4, get("remove_extra_whitespaces", False))), get

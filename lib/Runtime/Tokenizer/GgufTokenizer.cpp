@@ -1,4 +1,5 @@
 //===- GgufTokenizer.cpp - a tokenizer from the keys of a GGUF file -------===//
+#include "Normalizer.h"
 #include "PreTokenizer.h"
 #include "SentencePieceModel.h"
 #include "SpecBuilder.h"
@@ -113,6 +114,10 @@ private:
                        "control pieces of a \"" +
                        fields.model + "\" tokenizer are not known. Convert the model again.");
     readTokens();
+    // Converters write the spaces of user-defined pieces as such; the model's text has none.
+    for (TokenEntry &token : spec.tokens)
+      if (token.type == TokenType::UserDefined)
+        token.text = replaceAll(token.text, " ", "\u2581");
     if (fields.scores.size() != fields.tokens.size())
       throw InputError("The GGUF file has " + std::to_string(fields.tokens.size()) +
                        " tokens in tokenizer.ggml.tokens and " +
