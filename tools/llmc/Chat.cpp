@@ -16,25 +16,32 @@ struct ChatArguments {
   std::string system;
 };
 
-constexpr const char *help = "/help   these lines\n"
-                             "/reset  begin a new conversation\n"
-                             "/stats  speed and memory\n"
-                             "/quit   end; so do /exit and the end of the input\n"
+constexpr const char *help = "/help         these lines\n"
+                             "/reset        begin a new conversation\n"
+                             "/system TEXT  begin a new conversation with this system prompt\n"
+                             "/stats        speed and memory\n"
+                             "/quit         end; so do /exit and the end of the input\n"
                              "Every other line is a message; with a space before it, also one that "
                              "begins with a slash. Ctrl-C ends an answer.\n";
 
 class Conversation {
 public:
   Conversation(const ChatArguments &arguments, rt::Session &session)
-      : arguments(arguments), session(session), generator(session) {
+      : arguments(arguments), session(session), generator(session), system(arguments.system) {
+    reset();
+  }
+
+  /// Forgets the conversation; the next one begins with this system prompt.
+  void reset(const std::string &newSystem) {
+    system = newSystem;
     reset();
   }
 
   void reset() {
     full = false;
     messages = nlohmann::ordered_json::array();
-    if (!arguments.system.empty())
-      messages.push_back({{"role", "system"}, {"content", arguments.system}});
+    if (!system.empty())
+      messages.push_back({{"role", "system"}, {"content", system}});
   }
 
   /// Throws InputError when the context is full, and from then on until reset().
@@ -47,7 +54,7 @@ public:
       std::vector<int32_t> prompt = rt::encodeChat(session.artifact(), messages);
       if (int64_t(prompt.size()) > session.maxContext()) {
         // A shorter message may fit; without one before, only that is the remedy.
-        full = messages.size() > (arguments.system.empty() ? 1u : 2u);
+        full = messages.size() > (system.empty() ? 1u : 2u);
         if (full)
           throwFull();
       }
@@ -63,6 +70,7 @@ public:
     }
     add(last);
     std::cout << std::endl;
+    checkOutput();
     messages.push_back({{"role", "assistant"}, {"content", last.text}});
     if (last.finish == rt::FinishReason::Context) {
       full = true;
@@ -98,6 +106,7 @@ private:
   const ChatArguments &arguments;
   rt::Session &session;
   rt::Generator generator;
+  std::string system;
   nlohmann::ordered_json messages;
   rt::GenerateTiming total;
   int64_t answers = 0;
@@ -117,6 +126,8 @@ void converse(Conversation &conversation, bool terminal) {
       std::cerr << help;
     } else if (line == "/reset") {
       conversation.reset();
+    } else if (line == "/system" || line.starts_with("/system ")) {
+      conversation.reset(line.size() > 8 ? line.substr(8) : "");
     } else if (line == "/stats") {
       conversation.printStatistics();
     } else if (line.front() == '/') {

@@ -4,6 +4,7 @@
 #include "llmc/Runtime/Device.h"
 
 #include <atomic>
+#include <charconv>
 #include <cstdio>
 #include <fstream>
 #include <iostream>
@@ -53,11 +54,12 @@ void GenerationFlags::add(CLI::App &command, const std::string &defaultTokens) {
   command
       .add_option("--max-tokens", options.maxTokens,
                   "Tokens to generate (default: " + defaultTokens + ")")
-      ->check(CLI::NonNegativeNumber);
+      ->check(wholeNumber(0, INT64_MAX));
   command.add_flag("--ignore-eos", options.ignoreEnd, "Go on after an end-of-text token");
   command.add_option("--temperature", sampler.temperature, "0: always the likeliest token")
       ->capture_default_str();
   command.add_option("--top-k", sampler.topK, "Choose among so many (0: off)")
+      ->check(wholeNumber(0, INT32_MAX))
       ->capture_default_str();
   command.add_option("--top-p", sampler.topP, "Choose among the likeliest of this share (1: off)")
       ->capture_default_str();
@@ -69,6 +71,7 @@ void GenerationFlags::add(CLI::App &command, const std::string &defaultTokens) {
                   "Makes the last 64 tokens less likely (1: off)")
       ->capture_default_str();
   command.add_option("--seed", sampler.seed, "Of the draw; the same seed draws the same text")
+      ->check(wholeNumber(0, UINT64_MAX))
       ->capture_default_str();
   command.add_option("--stop", options.stop, "Text that ends the answer (repeatable)")
       ->allow_extra_args(false);
@@ -176,6 +179,28 @@ bool isTerminal(int descriptor) { return isatty(descriptor) == 1; }
 int64_t peakResidentBytes() {
   struct rusage usage;
   return getrusage(RUSAGE_SELF, &usage) == 0 ? int64_t(usage.ru_maxrss) * 1024 : 0;
+}
+
+void checkOutput() {
+  if (!std::cout.flush())
+    throw InputError("standard output: writing failed; is the disk full?");
+}
+
+CLI::Validator wholeNumber(int64_t least, uint64_t most) {
+  return CLI::Validator(
+      [=](std::string &text) -> std::string {
+        bool negative = text.starts_with('-');
+        uint64_t size = 0;
+        const char *begin = text.data() + negative, *end = text.data() + text.size();
+        auto parsed = std::from_chars(begin, end, size);
+        bool whole = parsed.ec == std::errc() && parsed.ptr == end && begin != end;
+        if (whole && (negative ? size <= uint64_t(0) - uint64_t(std::min<int64_t>(least, 0))
+                               : size <= most && (least <= 0 || size >= uint64_t(least))))
+          return "";
+        return text + " is no whole number from " + std::to_string(least) + " to " +
+               std::to_string(most);
+      },
+      "");
 }
 
 void printJson(const json &value) {

@@ -60,6 +60,10 @@ std::string readTextFile(const std::string &path);
 bool isTerminal(int descriptor);
 int64_t peakResidentBytes();
 void printJson(const nlohmann::json &value);
+/// Throws InputError where standard output takes no more, as on a full disk.
+void checkOutput();
+/// Refuses what is no whole number of a range; CLI11 clamps instead.
+CLI::Validator wholeNumber(int64_t least, uint64_t most);
 
 } // namespace llmc
 

@@ -1,8 +1,10 @@
 //===- main.cpp - llmc, the friendly front --------------------------------===//
 
 #include "Commands.h"
+#include "Pages.h"
 #include "llmc/Runtime/Session.h"
 #include "llmc/Runtime/llmc.h"
+#include "llmc/Support/OutOfMemory.h"
 
 #include <csignal>
 #include <iostream>
@@ -22,12 +24,18 @@ enum ExitCode { exitInput = 1, exitUsage = 2, exitInternal = 3 };
 int main(int argc, char **argv) {
   // A reader that goes away ends us quietly, as it does any program in a pipe.
   std::signal(SIGPIPE, SIG_DFL);
+  OutOfMemory::install("llmc");
 #ifdef LLMC_HAVE_EVALUATOR_TRACE
   registerEvaluatorTrace();
 #endif
   CLI::App app{"llmc: from a model's description to an artifact that runs", "llmc"};
   app.set_version_flag("--version", std::string("llmc ") + llmc_version_string());
-  app.require_subcommand(1);
+  std::string shell, pages;
+  auto *completion = app.add_option("--completion", shell, "Print the completions of a shell")
+                         ->check(CLI::IsMember({"bash", "zsh", "fish"}));
+  auto *manual = app.add_option("--write-pages", pages,
+                                "Write manual pages and completions into a folder");
+  app.require_subcommand(0, 1);
   app.failure_message(CLI::FailureMessage::help);
   app.footer("Exit codes: 0 yes, 1 the model or input is at fault, 2 the command line is, "
              "3 llmc is.");
@@ -42,6 +50,12 @@ int main(int argc, char **argv) {
   }
   try {
     app.parse(argc, argv);
+    if (*completion)
+      std::cout << completionScript(app, shell);
+    if (*manual)
+      writePages(app, pages);
+    if (!*completion && !*manual && app.get_subcommands().empty())
+      throw CLI::RequiredError("A subcommand");
     std::cout.flush();
     if (!std::cout)
       throw InputError("standard output: writing failed");

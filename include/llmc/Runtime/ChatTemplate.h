@@ -73,7 +73,8 @@ class Artifact;
 /// The token ids of a conversation, by the artifact's own template. Throws
 /// InputError where the artifact has no tokenizer or the model no template.
 std::vector<int32_t> encodeChat(const Artifact &artifact, const nlohmann::ordered_json &messages,
-                                bool addGenerationPrompt = true);
+                                bool addGenerationPrompt = true,
+                                const nlohmann::ordered_json &tools = nullptr);
 
 } // namespace llmc::rt
 

@@ -7,7 +7,7 @@
 namespace llmc::rt {
 
 std::vector<int32_t> encodeChat(const Artifact &artifact, const nlohmann::ordered_json &messages,
-                                bool addGenerationPrompt) {
+                                bool addGenerationPrompt, const nlohmann::ordered_json &tools) {
   const Tokenizer &tokenizer = artifact.tokenizer();
   const TokenizerSpec &spec = tokenizer.spec();
   if (spec.chatTemplate.empty())
@@ -15,6 +15,7 @@ std::vector<int32_t> encodeChat(const Artifact &artifact, const nlohmann::ordere
                      ": the model has no chat template; give it the text as it is to go on with");
   ChatOptions options;
   options.addGenerationPrompt = addGenerationPrompt;
+  options.tools = tools;
   auto text = [&](const std::optional<int32_t> &id) {
     return id ? std::string(tokenizer.tokenText(*id)) : std::string();
   };

@@ -1,0 +1,318 @@
+//===- Requests.cpp - JSON lines in and out -------------------------------===//
+
+#include "Requests.h"
+#include "llmc/Runtime/ChatTemplate.h"
+
+#include <cerrno>
+#include <cstring>
+#include <fcntl.h>
+#include <iostream>
+#include <poll.h>
+#include <unistd.h>
+
+using nlohmann::json;
+using nlohmann::ordered_json;
+
+namespace llmc {
+
+std::vector<int32_t> promptTokens(const rt::Artifact &artifact, const std::string &text,
+                                  const std::string &system, bool raw) {
+  const rt::Tokenizer &tokenizer = artifact.tokenizer();
+  if (!raw && tokenizer.spec().chatTemplate.empty()) {
+    if (!system.empty())
+      throw UsageError("--system: the model has no chat template to put it into");
+    static bool said = false;
+    if (!std::exchange(said, true))
+      std::cerr << "llmc: note: the model has no chat template; prompts are taken as they are "
+                   "(as with --raw)\n";
+    raw = true;
+  }
+  if (raw)
+    return tokenizer.encode(text);
+  ordered_json messages = ordered_json::array();
+  if (!system.empty())
+    messages.push_back({{"role", "system"}, {"content", system}});
+  messages.push_back({{"role", "user"}, {"content", text}});
+  return rt::encodeChat(artifact, messages);
+}
+
+static json probabilityJson(const rt::Artifact &artifact, int32_t id, double logprob) {
+  json value = {{"id", id}, {"logprob", logprob}};
+  if (artifact.hasTokenizer()) {
+    // A token may hold part of a character: its bytes say what the text cannot.
+    std::string bytes = artifact.tokenizer().tokenText(id);
+    value["text"] = bytes;
+    value["bytes"] = std::vector<uint8_t>(bytes.begin(), bytes.end());
+  }
+  return value;
+}
+
+static json scoresJson(const rt::Artifact &artifact, const std::vector<rt::TokenScore> &scores) {
+  json list = json::array();
+  for (const rt::TokenScore &score : scores) {
+    json value = probabilityJson(artifact, score.id, score.logprob);
+    value["top"] = json::array();
+    for (const rt::TokenProbability &other : score.top)
+      value["top"].push_back(probabilityJson(artifact, other.id, other.logprob));
+    list.push_back(std::move(value));
+  }
+  return list;
+}
+
+json resultJson(const rt::Artifact &artifact, const std::vector<int32_t> &prompt,
+                const rt::GenerateResult &result) {
+  json value = {{"prompt_tokens", prompt},
+                {"tokens", result.tokens},
+                {"text", result.text},
+                {"finish", rt::finishReasonName(result.finish)}};
+  if (!result.scores.empty())
+    value["logprobs"] = scoresJson(artifact, result.scores);
+  if (!result.promptScores.empty())
+    value["prompt_logprobs"] = scoresJson(artifact, result.promptScores);
+  return value;
+}
+
+namespace {
+
+constexpr size_t longestLine = size_t(64) << 20;
+
+/// Lines of a file or pipe. A request that runs need not wait for the next one.
+class LineReader {
+public:
+  explicit LineReader(const std::string &file) : name(file == "-" ? "standard input" : file) {
+    descriptor = file == "-" ? STDIN_FILENO : open(file.c_str(), O_RDONLY | O_CLOEXEC);
+    if (descriptor < 0)
+      throw InputError(name + ": cannot be read (" + std::strerror(errno) + ")");
+    ownsDescriptor = file != "-";
+  }
+  ~LineReader() {
+    if (ownsDescriptor)
+      close(descriptor);
+  }
+  LineReader(const LineReader &) = delete;
+  LineReader &operator=(const LineReader &) = delete;
+
+  /// Nothing where the input has ended or, without \p wait, has no line yet.
+  std::optional<std::string> next(bool wait) {
+    while (true) {
+      size_t end = buffer.find('\n', searched);
+      if (end != std::string::npos || (ended && !buffer.empty())) {
+        size_t length = std::min(end, buffer.size());
+        std::string line = buffer.substr(0, length);
+        buffer.erase(0, std::min(length + 1, buffer.size()));
+        searched = 0;
+        ++number;
+        return line;
+      }
+      if (ended)
+        return std::nullopt;
+      searched = buffer.size();
+      if (buffer.size() > longestLine)
+        throw InputError(name + ": line " + std::to_string(number + 1) + " has more than " +
+                         std::to_string(longestLine >> 20) + " MiB");
+      pollfd ready = {descriptor, POLLIN, 0};
+      if (!wait && poll(&ready, 1, 0) <= 0)
+        return std::nullopt;
+      char part[1 << 16];
+      ssize_t got = read(descriptor, part, sizeof part);
+      if (got < 0 && errno == EINTR)
+        continue;
+      if (got < 0)
+        throw InputError(name + ": cannot be read (" + std::strerror(errno) + ")");
+      ended = got == 0;
+      buffer.append(part, size_t(got));
+    }
+  }
+  bool done() const { return ended && buffer.empty(); }
+  int64_t lineNumber() const { return number; }
+
+private:
+  std::string name, buffer;
+  int descriptor;
+  bool ownsDescriptor = false, ended = false;
+  size_t searched = 0;
+  int64_t number = 0;
+};
+
+struct LineRequest {
+  json id; ///< as it was given; null: none
+  std::vector<int32_t> prompt;
+  rt::GenerateOptions options;
+};
+
+[[noreturn]] void failAt(const std::string &key, const std::string &what) {
+  throw InputError("\"" + key + "\" " + what);
+}
+
+int64_t wholeNumber(const ordered_json &value, const std::string &key, int64_t least,
+                    int64_t most) {
+  bool fits = value.is_number_integer() &&
+              !(value.is_number_unsigned() && value.get<uint64_t>() > uint64_t(INT64_MAX));
+  if (!fits || value.get<int64_t>() < least || value.get<int64_t>() > most)
+    failAt(key, "is " + value.dump() + ", wanted a whole number from " + std::to_string(least) +
+                    " to " + std::to_string(most));
+  return value.get<int64_t>();
+}
+
+double number(const ordered_json &value, const std::string &key) {
+  if (!value.is_number())
+    failAt(key, "is " + value.dump() + ", wanted a number");
+  return value.get<double>();
+}
+
+bool truth(const ordered_json &value, const std::string &key) {
+  if (!value.is_boolean())
+    failAt(key, "is " + value.dump() + ", wanted true or false");
+  return value.get<bool>();
+}
+
+std::string text(const ordered_json &value, const std::string &key) {
+  if (!value.is_string())
+    failAt(key, "is " + value.dump() + ", wanted a string");
+  return value.get<std::string>();
+}
+
+/// Everything but the prompt.
+bool readOption(const std::string &key, const ordered_json &value, rt::GenerateOptions &options) {
+  rt::SamplerOptions &sampler = options.sampler;
+  constexpr int64_t many = int64_t(1) << 31;
+  if (key == "max_tokens")
+    options.maxTokens = wholeNumber(value, key, 0, many);
+  else if (key == "ignore_eos")
+    options.ignoreEnd = truth(value, key);
+  else if (key == "temperature")
+    sampler.temperature = number(value, key);
+  else if (key == "top_k")
+    sampler.topK = int32_t(wholeNumber(value, key, 0, INT32_MAX));
+  else if (key == "top_p")
+    sampler.topP = number(value, key);
+  else if (key == "min_p")
+    sampler.minP = number(value, key);
+  else if (key == "repeat_penalty")
+    sampler.repetitionPenalty = number(value, key);
+  else if (key == "logprobs")
+    options.logprobs = value.is_null() ? -1 : wholeNumber(value, key, 0, 1000);
+  else if (key == "prompt_logprobs")
+    options.promptLogprobs = truth(value, key);
+  else if (key == "seed" && value.is_number_unsigned())
+    sampler.seed = value.get<uint64_t>();
+  else if (key == "seed")
+    failAt(key, "is " + value.dump() + ", wanted a whole number from 0 to 2^64 - 1");
+  else
+    return false;
+  return true;
+}
+
+LineRequest readRequest(const std::string &line, const JsonLines &arguments,
+                        const rt::Artifact &artifact, json &id) {
+  ordered_json object;
+  try {
+    object = ordered_json::parse(line);
+  } catch (const json::exception &error) {
+    throw InputError(std::string("is no JSON: ") + error.what());
+  }
+  if (!object.is_object())
+    throw InputError("is " + std::string(object.type_name()) + ", wanted a JSON object");
+  if (object.contains("id"))
+    id = json::parse(object["id"].dump());
+  LineRequest request{id, {}, arguments.defaults};
+  std::string system = arguments.system;
+  bool raw = arguments.raw;
+  for (const auto &[key, value] : object.items()) {
+    if (key == "id" || key == "prompt" || key == "messages" || key == "tools")
+      continue;
+    if (key == "system") {
+      system = text(value, key);
+    } else if (key == "raw") {
+      raw = truth(value, key);
+    } else if (key == "stop") {
+      request.options.stop.clear();
+      for (const ordered_json &one : value.is_array() ? value : ordered_json::array({value}))
+        request.options.stop.push_back(text(one, key));
+    } else if (!readOption(key, value, request.options)) {
+      failAt(key, "is no key of a request; docs/Runtime.md lists them");
+    }
+  }
+  request.options.sampler.validate();
+  if (object.contains("prompt") == object.contains("messages"))
+    throw InputError("wanted one of \"prompt\" and \"messages\"");
+  if (object.contains("prompt")) {
+    if (object.contains("tools"))
+      failAt("tools", "goes with \"messages\"");
+    request.prompt = promptTokens(artifact, text(object["prompt"], "prompt"), system, raw);
+  } else {
+    if (!object["messages"].is_array())
+      failAt("messages", "is " + std::string(object["messages"].type_name()) + ", wanted a list");
+    ordered_json tools = object.contains("tools") ? object["tools"] : ordered_json();
+    request.prompt = rt::encodeChat(artifact, object["messages"], true, tools);
+  }
+  return request;
+}
+
+void printLine(const json &value) {
+  std::cout << value.dump(-1, ' ', false, json::error_handler_t::replace) << std::endl;
+  checkOutput();
+}
+
+} // namespace
+
+int64_t runJsonLines(const JsonLines &arguments, rt::Session &session) {
+  const rt::Artifact &artifact = session.artifact();
+  LineReader reader(arguments.file);
+  rt::BatchGenerator batch(session);
+  int64_t faults = 0;
+  auto fault = [&](int64_t line, const json &id, const std::string &message) {
+    ++faults;
+    json value = {{"line", line}, {"error", message}};
+    if (!id.is_null())
+      value["id"] = id;
+    printLine(value);
+  };
+  auto submit = [&](const std::string &line) {
+    int64_t at = reader.lineNumber();
+    json id;
+    try {
+      LineRequest request = readRequest(line, arguments, artifact, id);
+      auto prompt = request.prompt;
+      batch.submit(prompt, request.options,
+                   [&, at, id, prompt](const rt::GenerateResult &result,
+                                       const std::exception_ptr &error) {
+                     try {
+                       if (error)
+                         std::rethrow_exception(error);
+                       json value = resultJson(artifact, prompt, result);
+                       value["line"] = at;
+                       value["timing"] = timingJson(result.timing);
+                       if (!id.is_null())
+                         value["id"] = id;
+                       printLine(value);
+                     } catch (const InputError &reason) {
+                       if (!error)
+                         throw;
+                       fault(at, id, reason.what());
+                     }
+                   });
+    } catch (const InputError &error) {
+      fault(at, id, error.what());
+    } catch (const UsageError &error) { // of a sampler option
+      fault(at, id, error.what());
+    }
+  };
+  // Twice what runs at once: the next request is there when one ends.
+  int64_t most = 2 * session.maxSequences();
+  InterruptScope interrupt(session);
+  while (true) {
+    while (batch.pending() < most) {
+      std::optional<std::string> line = reader.next(/*wait=*/batch.pending() == 0);
+      if (!line)
+        break;
+      if (line->find_first_not_of(" \t\r") != std::string::npos)
+        submit(*line);
+    }
+    if (batch.pending() == 0 && reader.done())
+      return faults;
+    batch.step();
+  }
+}
+
+} // namespace llmc
