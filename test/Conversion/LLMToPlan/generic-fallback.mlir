@@ -48,8 +48,8 @@ module attributes {llm.model = {architecture = "fallback"}} {
       %2 = llm.residual_add %1, %b : !rows
       llm.yield %2 : !rows
     }
-    // CHECK: plan.launch @generic_activated_product_
-    // CHECK: plan.launch @generic_late_norm_{{.*}} [#plan.use<@activation, read>, #plan.use<@norm, read>, #plan.use<@merge_heads, write>]
+    // CHECK: plan.launch @generic_scaled_product_
+    // CHECK: plan.launch @generic_late_norm_{{.*}} [#plan.use<@scale, read>, #plan.use<@norm, read>, #plan.use<@merge_heads, write>]
     // CHECK: plan.launch @generic_heads_and_rows_
     return %r : !rows
   }

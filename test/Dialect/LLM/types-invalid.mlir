@@ -15,7 +15,7 @@
 
 // -----
 
-// expected-error @+1 {{size must be positive and fill whole bytes but 3 elements of 4 bits do not}}
+// expected-error @+1 {{size must be positive, at most 65536 and fill whole bytes but 3 elements of 4 bits do not}}
 #b = #llm.blocks<"b", bits = 4, size = 3, scale = f16, zero = 0, order = linear>
 
 // -----
@@ -42,6 +42,56 @@
 
 // expected-error @+1 {{order halves needs 4 bits and an even size but has 8 bits and size 32}}
 #b = #llm.blocks<"b", bits = 8, size = 32, scale = f16, zero = 0, order = halves>
+
+// -----
+
+// expected-error @+1 {{order planes and a list of planes need each other}}
+#b = #llm.blocks<"b", bits = 4, size = 32, scale = f16, zero = 0, order = planes>
+
+// -----
+
+// expected-error @+1 {{order planes and a list of planes need each other}}
+#b = #llm.blocks<"b", bits = 4, size = 32, scale = f16, zero = 0, order = linear, planes = [4, 32]>
+
+// -----
+
+// expected-error @+1 {{planes are pairs of bits and run but there are 3 numbers}}
+#b = #llm.blocks<"b", bits = 4, size = 32, scale = f16, zero = 0, order = planes, planes = [4, 32, 1]>
+
+// -----
+
+// expected-error @+1 {{plane 1 must have 1, 2 or 4 bits and a run that fills whole bytes and divides the size (32) but has 1 bits and run 4}}
+#b = #llm.blocks<"b", bits = 5, size = 32, scale = f16, zero = 0, order = planes, planes = [4, 32, 1, 4]>
+
+// -----
+
+// expected-error @+1 {{planes must hold 5 bits but hold 6}}
+#b = #llm.blocks<"b", bits = 5, size = 32, scale = f16, zero = 0, order = planes, planes = [4, 32, 2, 32]>
+
+// -----
+
+// expected-error @+1 {{group and subscale need each other}}
+#b = #llm.blocks<"b", bits = 4, size = 256, scale = f16, zero = 0, order = halves, group = 32>
+
+// -----
+
+// expected-error @+1 {{subscale must be a signed or unsigned integer of at most 8 bits but is 'i8'}}
+#b = #llm.blocks<"b", bits = 4, size = 256, scale = f16, zero = 0, order = halves, group = 32, subscale = i8>
+
+// -----
+
+// expected-error @+1 {{group must divide the size (256) but is 48}}
+#b = #llm.blocks<"b", bits = 4, size = 256, scale = f16, zero = 0, order = halves, group = 48, subscale = ui6>
+
+// -----
+
+// expected-error @+1 {{a codebook has a value for each of 16 codes, zero 0 and no minimum but has 2 values}}
+#b = #llm.blocks<"b", bits = 4, size = 32, scale = f16, zero = 0, order = halves, codebook = [1.0, 2.0]>
+
+// -----
+
+// expected-error @+1 {{extra must be at most 65536 bytes but is 70000}}
+#b = #llm.blocks<"b", bits = 8, size = 32, scale = f16, zero = 0, order = linear, extra = 70000>
 
 // -----
 
@@ -151,7 +201,7 @@ func.func private @unknown() attributes {llm.fast}
 
 // -----
 
-// expected-error @+1 {{long frequency 0 must be finite but is inf}}
+// expected-error @+1 {{long frequency 0 must be finite but is INF}}
 #r = #llm.rope<"longrope", base = 10000.0, width = 2, halves, magnitude = 1.0, [1.0], long [0x7F800000] beyond 4>
 
 // -----

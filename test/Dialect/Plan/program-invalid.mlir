@@ -169,3 +169,15 @@ plan.program producer(<name = "t", version = "0", toolchain = "">) model(#model)
   // expected-error@below {{has no rank}}
   plan.group @g ranks []
 }
+
+// -----
+
+// program_c6
+#model = #plan.model<name = "m", architecture = "a", description = "d", vocab_size = 8,
+                     hidden_size = 4, layers = 2, context_length = 8, parameters = 1>
+// expected-error@below {{recompute_beyond has 4 behind 6; lengths are positive and ascend}}
+plan.program producer(<name = "t", version = "0", toolchain = "">) model(#model)
+    target(<device = "cpu", triple = "">)
+    limits(<max_tokens = 8, max_sequences = 2, max_context = 8, block_tokens = 4, blocks = 2>)
+    recompute_beyond [6, 4] {
+}

@@ -5,14 +5,14 @@
 // CHECK-SAME: model(<name = "m", architecture = "llama", description = "llama", vocab_size = 256, hidden_size = 64, layers = 4, context_length = 512, parameters = 100000>)
 // CHECK-SAME: target(<device = "cpu", triple = "x86_64-unknown-linux-gnu">)
 // CHECK-SAME: limits(<max_tokens = 64, max_sequences = 4, max_context = 512, block_tokens = 16, blocks = 128, max_outputs = 4>)
-// CHECK-SAME: ranks(2) tokenizer("tokenizer.json") accepted [#plan.accepted<"rope.scaling", "ignored">]
+// CHECK-SAME: ranks(2) recompute_beyond [128, 256] tokenizer("tokenizer.json") accepted [#plan.accepted<"rope.scaling", "ignored">]
 plan.program producer(<name = "llmc", version = "0.1.0", toolchain = "LLVM 22.1.8">)
     model(<name = "m", architecture = "llama", description = "llama", vocab_size = 256,
            hidden_size = 64, layers = 4, context_length = 512, parameters = 100000>)
     target(<device = "cpu", triple = "x86_64-unknown-linux-gnu">)
     limits(<max_tokens = 64, max_sequences = 4, max_context = 512, block_tokens = 16,
             blocks = 128, max_outputs = 4>)
-    ranks(2) tokenizer("tokenizer.json")
+    ranks(2) recompute_beyond [128, 256] tokenizer("tokenizer.json")
     accepted [#plan.accepted<"rope.scaling", "ignored">] {
 
   // CHECK: plan.file "kernels.so" bytes 4096 sha256 "{{0+}}"

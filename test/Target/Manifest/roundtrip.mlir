@@ -44,7 +44,7 @@ plan.program producer(<name = "llmc", version = "0.1.0", toolchain = "LLVM 22.1.
     target(<device = "cpu", triple = "x86_64-unknown-linux-gnu">)
     limits(<max_tokens = 64, max_sequences = 4, max_context = 512, block_tokens = 16,
             blocks = 128, max_outputs = 4>)
-    ranks(2) tokenizer("tokenizer.json")
+    ranks(2) recompute_beyond [128, 256] tokenizer("tokenizer.json")
     accepted [#plan.accepted<"rope.scaling", "ignored">] {
 
   // CHECK-NEXT: "files": [
@@ -164,6 +164,10 @@ plan.program producer(<name = "llmc", version = "0.1.0", toolchain = "LLVM 22.1.
   // CHECK-NEXT: {"name":"tp","ranks":[0,1]}
   // CHECK-NEXT: ]
   // CHECK-NEXT: },
+  // CHECK-NEXT: "recompute_beyond": [
+  // CHECK-NEXT: 128,
+  // CHECK-NEXT: 256
+  // CHECK-NEXT: ],
   // CHECK-NEXT: "tokenizer": {
   // CHECK-NEXT: "file": "tokenizer.json"
   // CHECK-NEXT: },
