@@ -32,6 +32,10 @@ def main():
     total = sum(stated.values())
     if not total == memory["planned"] == memory["allocated"]:
         sys.exit(f"the arenas are {total} bytes, the total says {memory}")
+    # Program, tokenizer and stacks: what docs/Runtime.md states as the base.
+    base = 32 << 20
+    if not 0 < memory["peak_resident"] <= 1.05 * (total + base):
+        sys.exit(f"{memory['peak_resident']} bytes are resident, {total} planned, base {base}")
     print(f"{total} bytes in {len(stated)} arenas, {extents['blocks']} blocks of state, "
           f"{extents['threads']} threads")
 

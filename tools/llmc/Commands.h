@@ -19,7 +19,7 @@ void addTraceCommand(CLI::App &app, int &exitCode);
 void addBenchCommand(CLI::App &app, int &exitCode);
 void addVerifyCommand(CLI::App &app, int &exitCode);
 
-// Commands that need the compiler.
+// Commands that need the compiler: in a module that main.cpp loads for them.
 void addInspectCommand(CLI::App &app, int &exitCode);
 void addCompileCommand(CLI::App &app, int &exitCode);
 
@@ -39,9 +39,10 @@ using TraceHook = std::vector<rt::TraceTensor> (*)(const TraceRequest &request);
 
 /// Executes requests for `device`: "evaluator", "ptx". Call before parsing.
 void setTraceHook(const std::string &device, TraceHook hook);
+using SetTraceHook = void (*)(const std::string &device, TraceHook hook);
 
-/// Registers the evaluator's hook (built with the compiler).
-void registerEvaluatorTrace();
+/// The evaluator's hook (built with the compiler).
+TraceHook evaluatorTraceHook();
 
 } // namespace llmc
 

@@ -58,6 +58,6 @@ static std::vector<rt::TraceTensor> traceWithEvaluator(const TraceRequest &reque
   return tensors;
 }
 
-void registerEvaluatorTrace() { setTraceHook("evaluator", traceWithEvaluator); }
+TraceHook evaluatorTraceHook() { return traceWithEvaluator; }
 
 } // namespace llmc

@@ -7,17 +7,32 @@
 #include "llmc/Support/OutOfMemory.h"
 
 #include <csignal>
+#include <dlfcn.h>
 #include <iostream>
 
 using namespace llmc;
 
-/// All commands, in the order of the help.
+/// The commands that need no compiler, in the order of the help.
 static constexpr void (*commands[])(CLI::App &, int &) = {
-#ifdef LLMC_HAVE_COMPILER
-    addInspectCommand, addCompileCommand,
-#endif
-    addRunCommand,     addChatCommand,    addTraceCommand, addVerifyCommand, addBenchCommand,
+    addRunCommand, addChatCommand, addTraceCommand, addVerifyCommand, addBenchCommand,
 };
+
+#ifdef LLMC_HAVE_COMPILER
+/// Adds the commands of the compiler's module, unless the word is one that runs
+/// an artifact: the help and everything else knows all of them.
+static void addCompilerCommands(CLI::App &app, int &exitCode, std::string_view word) {
+  for (std::string_view light : {"run", "chat", "verify", "bench", "--version"})
+    if (word == light)
+      return;
+  using Register = void (*)(CLI::App &, int &, SetTraceHook);
+  // By the run path of this program; stays for its life, its code is called from it.
+  void *module = dlopen("libllmc-commands.so", RTLD_NOW | RTLD_GLOBAL);
+  void *entry = module ? dlsym(module, "llmc_register_compiler_commands") : nullptr;
+  if (!entry)
+    throw InternalError(std::string("the compiler's part is not there: ") + dlerror());
+  reinterpret_cast<Register>(entry)(app, exitCode, setTraceHook);
+}
+#endif
 
 enum ExitCode { exitInput = 1, exitUsage = 2, exitInternal = 3 };
 
@@ -25,9 +40,6 @@ int main(int argc, char **argv) {
   // A reader that goes away ends us quietly, as it does any program in a pipe.
   std::signal(SIGPIPE, SIG_DFL);
   OutOfMemory::install("llmc");
-#ifdef LLMC_HAVE_EVALUATOR_TRACE
-  registerEvaluatorTrace();
-#endif
   CLI::App app{"llmc: from a model's description to an artifact that runs", "llmc"};
   app.set_version_flag("--version", std::string("llmc ") + llmc_version_string());
   std::string shell, pages;
@@ -40,6 +52,14 @@ int main(int argc, char **argv) {
   app.footer("Exit codes: 0 yes, 1 the model or input is at fault, 2 the command line is, "
              "3 llmc is.");
   int exitCode = 0;
+#ifdef LLMC_HAVE_COMPILER
+  try {
+    addCompilerCommands(app, exitCode, argc > 1 ? argv[1] : "");
+  } catch (const InternalError &error) {
+    std::cerr << "llmc: " << error.what() << ". Is the installation whole?\n";
+    return exitInternal;
+  }
+#endif
   for (auto add : commands)
     add(app, exitCode);
   // CLI11 misses a command before it sees the word that is none.

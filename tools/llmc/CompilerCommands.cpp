@@ -1,0 +1,20 @@
+//===- CompilerCommands.cpp - the module of commands that compile ---------===//
+//
+// A module of its own, because MLIR and LLVM take 60 MiB and a tenth of a second
+// to load, which commands that run an artifact need not pay.
+//
+//===----------------------------------------------------------------------===//
+#include "Commands.h"
+
+using namespace llmc;
+
+extern "C" __attribute__((visibility("default"))) void
+llmc_register_compiler_commands(CLI::App &app, int &exitCode, SetTraceHook setHook) {
+  addInspectCommand(app, exitCode);
+  addCompileCommand(app, exitCode);
+#ifdef LLMC_HAVE_EVALUATOR_TRACE
+  setHook("evaluator", evaluatorTraceHook());
+#else
+  (void)setHook;
+#endif
+}
