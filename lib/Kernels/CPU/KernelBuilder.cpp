@@ -264,11 +264,11 @@ Value KernelBuilder::maskedLoad(VectorType type, Value pointer, Value mask, unsi
 void KernelBuilder::maskedStore(Value value, Value pointer, Value mask, unsigned align) {
   LLVM::MaskedStoreOp::create(b, location, value, pointer, mask, align);
 }
-void KernelBuilder::prefetch(Value pointer, int64_t offset) {
+void KernelBuilder::prefetch(Value pointer, int64_t offset, int level) {
   // Not inbounds: a prefetch may run past the end of the data.
   Value address = LLVM::GEPOp::create(b, location, ptr(), i8(), pointer,
                                       {LLVM::GEPArg(int32_t(offset))});
-  LLVM::Prefetch::create(b, location, address, /*rw=*/0, /*hint=*/3, /*cache=*/1);
+  LLVM::Prefetch::create(b, location, address, /*rw=*/0, /*hint=*/uint32_t(4 - level), /*cache=*/1);
 }
 
 //===----------------------------------------------------------------------===//

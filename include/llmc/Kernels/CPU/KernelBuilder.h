@@ -165,7 +165,8 @@ public:
   /// Lanes whose mask is off read as zero and are not touched in memory.
   Value maskedLoad(mlir::VectorType type, Value pointer, Value mask, unsigned align);
   void maskedStore(Value value, Value pointer, Value mask, unsigned align);
-  void prefetch(Value pointer, int64_t offset = 0);
+  /// Fetches a line into the cache of that level, 1 or 2.
+  void prefetch(Value pointer, int64_t offset = 0, int level = 1);
 
   // Control flow. Counters are i64.
   void loop(Value from, Value to, int64_t step, llvm::function_ref<void(Value)> body);
