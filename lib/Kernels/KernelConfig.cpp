@@ -333,8 +333,7 @@ KernelChoice describeKernel(MLIRContext *context, const GenericSpec &spec) {
 llvm::ArrayRef<KernelGenerator> cpuGenerators() {
   static const std::vector<KernelGenerator> table = {
       {"linear", "tuned",
-       "llm.linear and llm.output_head over f32, f16, bf16, q4_0, q4_1 and q8_0 weights, with "
-       "bias, residual and gate",
+       "llm.linear and llm.output_head over every weight storage, with bias, residual and gate",
        reads<LinearSpec>([](ModuleOp module, const LinearSpec &spec, const CPUVariant &variant) {
          std::string problem = checkLinear(spec);
          if (problem.empty())

@@ -1,7 +1,10 @@
 """A model as GGUF gives the numbers of the same weights as safetensors.
 
-usage: gguf.py --type f32|f16|q8_0|q4_0|q4_1 --work DIR [--golden FOLDER] [--version 2|3]
+usage: gguf.py --type TYPE|mixed --work DIR [--golden FOLDER] [--version 2|3]
                [--no-permutation] [--compile-option OPTION]...
+
+With --type mixed every matrix of a layer has a type of its own and layers differ, as in the
+K_M files of real models; all block types occur.
 
 The evaluator reads the GGUF file and, from safetensors, the weights that the file stands for:
 the same numbers in another order of rows. The compiled GGUF stays within the bound of f32
@@ -14,10 +17,31 @@ import shutil
 import sys
 from pathlib import Path
 
+import gguf_blocks
 import gguf_families
 import gguf_model
 import tensors
 import tiny
+
+MIXED = [
+    {"q_proj": "q4_k", "k_proj": "q4_k", "v_proj": "q6_k", "o_proj": "q5_k",
+     "gate_proj": "q4_k", "up_proj": "q4_k", "down_proj": "q6_k"},
+    {"q_proj": "q2_k", "k_proj": "q3_k", "v_proj": "q4_k", "o_proj": "q3_k",
+     "gate_proj": "iq4_xs", "up_proj": "iq4_xs", "down_proj": "q2_k"},
+    {"q_proj": "q5_0", "k_proj": "q5_0", "v_proj": "q8_0", "o_proj": "q4_0",
+     "gate_proj": "mxfp4", "up_proj": "iq4_nl", "down_proj": "q5_1"},
+    {"q_proj": "q8_k", "k_proj": "q4_1", "v_proj": "f16", "o_proj": "q8_k",
+     "gate_proj": "q5_k", "up_proj": "q5_k", "down_proj": "q3_k"},
+]
+
+
+def mixed(name):
+    """The type of a matrix of the mixed model."""
+    parts = name.split(".")
+    if "layers" in parts:
+        return MIXED[int(parts[2])][parts[4]]
+    return "q6_k" if "embed_tokens" in name else "q8_0"
+
 
 # Both sum in f64; divisors of frequencies are f32 in the file.
 EVALUATOR_BOUND = 2e-6
@@ -26,7 +50,7 @@ CPU_BOUND = 2e-5
 
 def main():
     parser = argparse.ArgumentParser()
-    parser.add_argument("--type", choices=gguf_model.TYPES, required=True)
+    parser.add_argument("--type", choices=[*gguf_model.TYPES, "mixed"], required=True)
     parser.add_argument("--work", type=Path, required=True)
     parser.add_argument("--golden", type=Path)
     parser.add_argument("--version", type=int, default=3)
@@ -44,11 +68,17 @@ def main():
         if arguments.type == "f32":
             tokens = golden["greedy"][1]
     else:
-        source = tiny.write(work / "source")
+        changes = {}
+        if arguments.type == "mixed":
+            changes = tiny.WIDE | {"num_hidden_layers": len(MIXED)}
+        elif arguments.type in gguf_blocks.FORMATS and gguf_blocks.FORMATS[arguments.type][1] > 32:
+            changes = tiny.WIDE | {"num_hidden_layers": 1}
+        source = tiny.write(work / "source", changes=changes)
     if arguments.no_permutation:
         gguf_model.permuted = lambda rows, heads: list(range(rows))
     model = work / "model.gguf"
-    meant = gguf_model.convert(source, model, arguments.type, arguments.version)
+    kind = mixed if arguments.type == "mixed" else arguments.type
+    meant = gguf_model.convert(source, model, kind, arguments.version)
     plain = work / "plain"
     plain.mkdir()
     config = json.loads((source / "config.json").read_text())

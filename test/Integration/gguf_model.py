@@ -6,56 +6,15 @@ holds them, dequantised, in the order of the checkpoint.
 """
 import array
 import json
-import math
 import struct
 
+import gguf_blocks
 import gguf_families
 import tensors
 
-TYPES = {"f32": 0, "f16": 1, "q4_0": 2, "q4_1": 3, "q8_0": 8}
-BLOCK = 32
+TYPES = {"f32": 0, "f16": 1} | {name: row[0] for name, row in gguf_blocks.FORMATS.items()}
 ALIGNMENT = 32
 UINT32, FLOAT32, STRING = 4, 6, 8
-
-
-# ---- blocks: each returns the bytes and the values that they stand for
-
-def half(x):
-    return struct.unpack("<e", struct.pack("<e", x))[0]
-
-
-def nearest(x, low, high):
-    return min(max(math.floor(x + 0.5), low), high)
-
-
-def pack_nibbles(codes):
-    """The first half of a block in the low nibbles, the second in the high ones."""
-    return bytes(codes[i] | codes[i + BLOCK // 2] << 4 for i in range(BLOCK // 2))
-
-
-def block_q8_0(values):
-    scale = max(abs(x) for x in values) / 127
-    codes = [nearest(x / scale, -127, 127) if scale else 0 for x in values]
-    return struct.pack("<e32b", scale, *codes), [half(scale) * c for c in codes]
-
-
-def block_q4_0(values):
-    largest = max(values, key=abs)
-    scale = largest / -8
-    codes = [nearest(x / scale + 8, 0, 15) if scale else 8 for x in values]
-    return (struct.pack("<e", scale) + pack_nibbles(codes),
-            [half(scale) * (c - 8) for c in codes])
-
-
-def block_q4_1(values):
-    low = min(values)
-    scale = (max(values) - low) / 15
-    codes = [nearest((x - low) / scale, 0, 15) if scale else 0 for x in values]
-    return (struct.pack("<ee", scale, low) + pack_nibbles(codes),
-            [half(scale) * c + half(low) for c in codes])
-
-
-BLOCKS = {"q8_0": block_q8_0, "q4_0": block_q4_0, "q4_1": block_q4_1}
 
 
 def encode(values, kind):
@@ -66,8 +25,9 @@ def encode(values, kind):
         data = struct.pack(f"<{len(values)}e", *values)
         return data, array.array("f", struct.unpack(f"<{len(values)}e", data))
     data, meant = bytearray(), array.array("f")
-    for start in range(0, len(values), BLOCK):
-        bytes_, numbers = BLOCKS[kind](values[start : start + BLOCK])
+    _, size, block = gguf_blocks.FORMATS[kind]
+    for start in range(0, len(values), size):
+        bytes_, numbers = block(values[start : start + size])
         data += bytes_
         meant.extend(numbers)
     return bytes(data), meant
@@ -129,7 +89,8 @@ def turned(shape, values):
 def convert(folder, output, kind, version=3, tables=None):
     """Writes `output`; returns the weights that it holds, under their checkpoint names.
 
-    `tables` is the type of the embedding and the head where it is not `kind`.
+    `kind` is the type of all matrices, or a function from their names to types. `tables` is the
+    type of the embedding and the head where it is not `kind`.
     """
     config = json.loads((folder / "config.json").read_text())
     family = gguf_families.of(config)
@@ -139,7 +100,9 @@ def convert(folder, output, kind, version=3, tables=None):
     offset = family.get("norm_offset", 0)
     meant, entries = {}, []  # entries: name, shape, type, bytes
     for name, (shape, values) in tensors.read(folder / "model.safetensors").items():
-        stored = kind if len(shape) == 2 else "f32"
+        stored = "f32"
+        if len(shape) == 2:
+            stored = kind(name) if callable(kind) else kind
         if tables and name.startswith(("model.embed_tokens.", "lm_head.")):
             stored = tables
         order, plain = None, shape

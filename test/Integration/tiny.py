@@ -16,6 +16,9 @@ CONFIG = {
     "bos_token_id": 1, "eos_token_id": 2, "torch_dtype": "float32",
     "rope_parameters": {"rope_type": "default", "rope_theta": 1000.0},
 }
+# Rows of 256 and more, for blocks of 256.
+WIDE = {"hidden_size": 256, "intermediate_size": 512, "num_attention_heads": 8,
+        "num_key_value_heads": 2, "head_dim": 32}
 PROMPT = [(7 * i * i + 3 * i + 5) % 131 for i in range(24)]
 
 
@@ -39,16 +42,17 @@ def shapes(config):
     yield "lm_head.weight", [config["vocab_size"], hidden]
 
 
-def write(folder, seed=11):
+def write(folder, seed=11, changes={}):
     numbers = random.Random(seed)
     weights = {}
-    for name, shape in shapes(CONFIG):
+    config = CONFIG | changes
+    for name, shape in shapes(config):
         count, mean, spread = shape[0], 1.0, 0.3  # a norm's scale
         if len(shape) == 2:
             count, mean, spread = shape[0] * shape[1], 0.0, 1.6 * shape[1] ** -0.5
         weights[name] = (shape, array.array("f", (numbers.gauss(mean, spread)
                                                   for _ in range(count))))
     folder.mkdir(parents=True)
-    (folder / "config.json").write_text(json.dumps(CONFIG))
+    (folder / "config.json").write_text(json.dumps(config))
     tensors.write(folder / "model.safetensors", weights)
     return folder

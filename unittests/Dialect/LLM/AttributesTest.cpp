@@ -43,6 +43,19 @@ TEST_F(LLMAttributes, StorageBytes) {
   EXPECT_EQ(weight({3, 64}, "q4_0").getStorageBytes(), 3 * 2 * 18);
   EXPECT_EQ(weight({3, 64}, "q4_1").getStorageBytes(), 3 * 2 * 20);
   EXPECT_EQ(weight({3, 64}, "q8_0").getStorageBytes(), 3 * 2 * 34);
+  // And of ggml-common.h, for blocks of 32 and 256.
+  for (auto [name, size, bytes] :
+       {std::tuple{"q5_0", 32, 22}, {"q5_1", 32, 24},   {"q8_1", 32, 36},  {"iq4_nl", 32, 18},
+        {"mxfp4", 32, 17},          {"q2_k", 256, 84},  {"q3_k", 256, 110}, {"q4_k", 256, 144},
+        {"q5_k", 256, 176},         {"q6_k", 256, 210}, {"q8_k", 256, 292}, {"iq4_xs", 256, 136}})
+    EXPECT_EQ(weight({3, 512}, name).getStorageBytes(), 3 * 512 / size * bytes) << name;
+}
+
+TEST_F(LLMAttributes, EveryStorageSurvivesText) {
+  for (StringRef name : storageNames()) {
+    Attribute storage = storageByName(&context, name);
+    EXPECT_EQ(parseAttribute(print(storage), &context), storage) << print(storage);
+  }
 }
 
 TEST_F(LLMAttributes, LayersKnowTheirMembers) {
