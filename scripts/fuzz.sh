@@ -31,7 +31,7 @@ fi
 mkdir -p "$work"
 
 # An input is a fault where it takes this long, this much memory or one allocation of this size.
-limits=(-timeout=20 -rss_limit_mb=2048 -malloc_limit_mb=1024)
+limits=(-timeout=60 -rss_limit_mb=2048 -malloc_limit_mb=1024)
 
 arguments() { # TARGET: of its fuzzer, in every form
   printf '%s\n' "${limits[@]}" "-artifact_prefix=$work/$1-" -print_final_stats=1 -verbosity=1

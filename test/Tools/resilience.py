@@ -67,9 +67,10 @@ def killed(times, llmc_opt, llmc, old_model, new_model, folder):
         process = subprocess.Popen(compile_command(llmc_opt, new_model, target),
                                    stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         if i % 2:
-            while process.poll() is None and not leftovers(target):
+            own = Path(f"{target}.partial-{process.pid}")
+            while process.poll() is None and not own.exists():
                 time.sleep(0.0005)
-            time.sleep(chance.random() * length * 0.3)
+            time.sleep(chance.random() * length * 0.6)
         else:
             time.sleep(chance.random() * length)
         process.send_signal(signal.SIGKILL)
@@ -169,7 +170,8 @@ def memory(llmc_opt, llmc, model, folder):
     before = compiled(llmc_opt, model, target)
     for name, command in (
             ("compile", compile_command(llmc_opt, model, target)),
-            ("run", [llmc, "trace", str(target), "--tokens", "1,2,3", "-o", os.devnull])):
+            ("run", [llmc, "bench", str(target), "--prompt-tokens", "8", "--generate-tokens", "2",
+                     "--repetitions", "1"])):
         codes = {}
         limit, step = 16 << 20, 1.3
         while True:

@@ -8,6 +8,9 @@
 #include <new>
 #include <unistd.h>
 
+/// Of tools/Allocation.c, in programs that have it.
+extern "C" __attribute__((weak)) void (*llmc_out_of_memory)(void);
+
 namespace llmc {
 
 /// What happens when `operator new` finds no memory.
@@ -25,6 +28,8 @@ struct OutOfMemory {
     if (!reserve)
       reserve = std::malloc(reserveBytes);
     std::set_new_handler(end);
+    if (&llmc_out_of_memory)
+      llmc_out_of_memory = end;
   }
 
   [[noreturn]] static void end() {

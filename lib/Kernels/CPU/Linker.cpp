@@ -6,6 +6,10 @@
 #include "llvm/Support/raw_ostream.h"
 #include <mutex>
 
+#include <cerrno>
+#include <fcntl.h>
+#include <unistd.h>
+
 LLD_HAS_DRIVER(elf)
 
 using namespace mlir;
@@ -40,6 +44,17 @@ LogicalResult writeFile(StringRef path, ArrayRef<char> bytes, std::string &messa
 
 } // namespace
 
+/// The linker maps its output, where a full disk is a signal and no error: the room is asked
+/// for before.
+static std::error_code findRoom(const std::string &path, uint64_t bytes) {
+  int descriptor = ::open(path.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0644);
+  int error = descriptor < 0 ? errno : ::posix_fallocate(descriptor, 0, off_t(bytes));
+  if (descriptor >= 0)
+    ::close(descriptor);
+  ::unlink(path.c_str());
+  return std::error_code(error, std::generic_category());
+}
+
 LogicalResult linkSharedObject(ArrayRef<ObjectCode> objects, StringRef path,
                                std::string &message) {
   TemporaryFolder folder;
@@ -56,6 +71,13 @@ LogicalResult linkSharedObject(ArrayRef<ObjectCode> objects, StringRef path,
     inputs.push_back(std::string(file));
   }
   std::string output = path.str();
+  uint64_t bytes = 1 << 16; // what a shared object has beyond the sections of its parts
+  for (const ObjectCode &object : objects)
+    bytes += object.size();
+  if (std::error_code error = findRoom(output, bytes)) {
+    message = output + ": no room for " + std::to_string(bytes) + " bytes: " + error.message();
+    return failure();
+  }
   std::string soname = llvm::sys::path::filename(path).str();
   // Undefined symbols are accepted in a shared object unless both say no.
   std::vector<const char *> args = {"ld.lld", "-shared", "-z", "defs", "-z", "now",
