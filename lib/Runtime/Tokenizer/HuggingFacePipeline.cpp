@@ -26,6 +26,15 @@ std::string typeOf(const json &node) {
   return node.value("type", "");
 }
 
+/// A whole number that is not negative and fits; a float is none, however round.
+int32_t wholeNumber(const json &value, const char *what) {
+  if (!value.is_number_integer() || value.get<int64_t>() < 0 || value.get<int64_t>() > INT32_MAX)
+    throw InputError(std::string("A number of tokenizer.json (") + what + ") is " +
+                     value.dump().substr(0, 40) + "; it must be a whole number from 0 to " +
+                     std::to_string(INT32_MAX) + ".");
+  return value.get<int32_t>();
+}
+
 /// The members of a Sequence; its depth is bounded as the file is not trusted.
 const json &membersOf(const json &node, const char *key, unsigned depth) {
   if (depth > 8)
@@ -197,7 +206,7 @@ void readTemplate(const json &node, TokenizerSpec &spec) {
   auto idsOf = [&](const std::string &name) {
     std::vector<int32_t> ids;
     for (const json &id : node.at("special_tokens").at(name).at("ids"))
-      ids.push_back(id.get<int32_t>());
+      ids.push_back(wholeNumber(id, "special_tokens ids"));
     return ids;
   };
   bool afterText = false;
@@ -225,8 +234,8 @@ void readPostProcessorAt(const json &node, TokenizerSpec &spec, unsigned depth) 
     readTemplate(node, spec);
   } else if (type == "RobertaProcessing" || type == "BertProcessing") {
     // ["text", id] pairs.
-    spec.prefixIds.push_back(node.at("cls").at(1).get<int32_t>());
-    spec.suffixIds.push_back(node.at("sep").at(1).get<int32_t>());
+    spec.prefixIds.push_back(wholeNumber(node.at("cls").at(1), "cls"));
+    spec.suffixIds.push_back(wholeNumber(node.at("sep").at(1), "sep"));
   } else if (type != "ByteLevel") { // which adjusts offsets only
     unsupported("post-processor", type);
   }
@@ -270,8 +279,8 @@ static void readDecoderAt(const json &node, TokenizerSpec &spec, unsigned depth)
   } else if (type == "Strip") {
     step.kind = Step::Strip;
     step.content = textOf(node, "content");
-    step.start = node.at("start").get<int32_t>();
-    step.stop = node.at("stop").get<int32_t>();
+    step.start = wholeNumber(node.at("start"), "start");
+    step.stop = wholeNumber(node.at("stop"), "stop");
   } else {
     unsupported("decoder", type);
   }

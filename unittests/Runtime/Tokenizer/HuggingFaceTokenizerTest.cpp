@@ -166,6 +166,27 @@ TEST_F(HuggingFaceTokenizer, RefusesWhatItCannotExpress) {
                   node = {{"type", "Sequence"}, {"normalizers", json::array({node})}};
               }),
               HasSubstr("nested too deeply"));
+  // Numbers that are no whole numbers, or do not fit.
+  for (const json &number : {json(1e308), json(1.0), json(-1), json(int64_t(1) << 40),
+                             json(UINT64_MAX), json("1"), json(nullptr)}) {
+    EXPECT_THAT(with([&](json &f) {
+                  f["post_processor"] = {{"type", "BertProcessing"},
+                                         {"cls", json::array({"<s>", number})},
+                                         {"sep", json::array({"</s>", 260})}};
+                }),
+                HasSubstr("(cls) is"));
+    EXPECT_THAT(with([&](json &f) {
+                  f["post_processor"] = {
+                      {"type", "TemplateProcessing"},
+                      {"single", json::array({{{"SpecialToken", {{"id", "<s>"}}}}})},
+                      {"special_tokens", {{"<s>", {{"ids", json::array({number})}}}}}};
+                }),
+                HasSubstr("(special_tokens ids) is"));
+    EXPECT_THAT(with([&](json &f) {
+                  f["decoder"] = {{"type", "Strip"}, {"content", " "}, {"start", number}, {"stop", 0}};
+                }),
+                HasSubstr("(start) is"));
+  }
   EXPECT_THAT(with([](json &f) { f.erase("model"); }), HasSubstr("no \"model\""));
   std::filesystem::remove(dir / "tokenizer.json");
   EXPECT_THROW(specFromHuggingFace(dir), llmc::InputError);
