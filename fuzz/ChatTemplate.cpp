@@ -14,7 +14,7 @@ using nlohmann::ordered_json;
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   std::vector<std::string> texts = parts(textOf(data, size), 2);
   ordered_json input = ordered_json::parse(texts[1], nullptr, /*allow_exceptions=*/false);
-  if (input.is_discarded())
+  if (!input.is_structured())
     input = ordered_json::array({{{"role", "user"}, {"content", "hi"}}});
   // Tight, so that an input that exhausts them is still a fast one.
   rt::TemplateLimits limits;
