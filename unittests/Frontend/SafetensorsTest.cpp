@@ -189,7 +189,7 @@ TEST_F(Safetensors, EmptyTensorsTakeNoBytes) {
 }
 
 // What the system cannot have as a name is no file, and no fault of llmc's.
-TEST(Safetensors, IndexNamesThatNoFileHas) {
+TEST(SafetensorsIndex, NamesThatNoFileHas) {
   TempFolder folder;
   auto open = [&](const std::string &shard) {
     folder.write("model.safetensors.index.json", "{\"weight_map\": {\"a\": \"" + shard + "\"}}");

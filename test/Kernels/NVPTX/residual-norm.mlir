@@ -64,7 +64,7 @@
 // MANIFEST: "device": "nvidia-sm80"
 // MANIFEST: "triple": "nvptx64-nvidia-cuda"
 // MANIFEST: {"path":"ptx/[[NAME:rows_add_rmsnorm_576_[0-9a-f]+]].ptx","bytes":
-// MANIFEST: "symbol":"[[NAME]]","generator":"nvptx.rows","scratch":0,"device":{"file":"ptx/[[NAME]].ptx","grid":[{"factor":1,"of":"tokens"}],"block":[256],"shared_bytes":32}
+// MANIFEST: "symbol":"[[NAME]]","generator":"nvptx.rows","scratch":0,"contracts":[{{.*}}],"device":{"file":"ptx/[[NAME]].ptx","grid":[{"factor":1,"of":"tokens"}],"block":[256],"shared_bytes":32}
 // MANIFEST: "launch"
 // MANIFEST-NEXT: "kernel": "[[NAME]]"
 
