@@ -92,6 +92,8 @@ void addInspectCommand(CLI::App &app, int &exitCode) {
     auto source = std::make_shared<frontend::ModelSource>(
         frontend::ModelSource::open(arguments->model));
     frontend::InspectReport report = frontend::inspectModel(source, set, arguments->inspect);
+    for (const std::string &note : report.notes)
+      std::cerr << "llmc: remark: " << note << "\n";
     if (report.ok())
       proveReady(report, *arguments);
     std::cout << (arguments->json ? report.toJson() : report.toText());

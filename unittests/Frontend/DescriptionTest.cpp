@@ -138,6 +138,137 @@ TEST_F(Descriptions, ValuesThatAreNeverUsed) {
                               "\"out = y + x\"")));
 }
 
+TEST_F(Descriptions, WeightsThatNothingReads) {
+  const std::string tail = "; use them in the statements, set roles";
+  auto refused = [&](const std::string &from, const std::string &to, const std::string &roles) {
+    std::string text = with(from, to);
+    EXPECT_INPUT_ERROR(load(text), HasSubstr("tiny.jsonc: weights are declared and read by no "
+                                             "statement: " + roles + tail));
+    DescriptionSet set;
+    auto source = std::make_shared<ModelSource>(ModelSource::open(folder.path("tiny.jsonc")));
+    InspectReport report = inspectModel(source, set);
+    EXPECT_EQ(report.verdict, InspectReport::Verdict::Invalid);
+    EXPECT_THAT(report.reasons.at(0), HasSubstr(roles));
+  };
+  // In no layer, in those of one kind, and outside of layers.
+  const std::string w = "\"w\": [\"layers.{i}.w.weight\", \"[double(D) // 2, D]\"]";
+  refused(w, w + ", \"u\": [\"layers.{i}.u.weight\", \"[D]\"]", "'u' (layers.{i}.u.weight)");
+  refused("[\"linear(x, w)\"]", "[\"x * 2\"]",
+          "'w' (layers.{i}.w.weight, in 1 of 3 layers, such as layer 0)");
+  refused("\"layer\":", "\"norm\": [\"norm.weight\", \"[D]\"], \"layer\":",
+          "'norm' (norm.weight)");
+  refused("layers(embedding(tokens, embed))", "embedding(tokens, embed)",
+          "'w' (layers.{i}.w.weight)");
+  // A bias is read with its weight where the operation adds it, and nowhere else.
+  const std::string embed = "[\"embed.weight\", \"[V, D]\"";
+  refused(embed, embed + ", { \"bias\": true }", "'embed.bias' (embed.bias)");
+  EXPECT_TRUE(load(with("// 2, D]\"", "// 2, D]\", { \"bias\": true }")));
+  // Tied: the copy needs no reader, and whoever reads the copy reads the weight.
+  const std::string head =
+      "\"head\": [\"head.weight\", \"[V, D]\", { \"tied\": \"'embed'\" }], \"layer\":";
+  EXPECT_TRUE(load(with("\"layer\":", head)));
+  // Layers that do not have it are not asked.
+  EXPECT_TRUE(load(with(w, w + ", \"u\": [\"layers.{i}.u.weight\", \"[D, D]\", "
+                               "{ \"when\": \"i > 5\" }]")));
+}
+
+TEST_F(Descriptions, WeightsOfTheBaseThatNothingReads) {
+  TinyModel tiny("lama");
+  auto set = TinyModel::descriptions();
+  auto load = [&](const std::string &more) {
+    set.addFile(folder.write("lama.jsonc", R"json({ "extends": "llama",
+      "match": { "model_type": ["lama"] }, )json" + more + R"json(
+      "blocks": { "decoder(x)": ["h = norm(x, input_norm)", "x = x + attention(h)"] } })json"));
+    return loadModel(tiny.write(), set);
+  };
+  EXPECT_INPUT_ERROR(load(""), HasSubstr("lama.jsonc: weights are declared and read by no "
+                                         "statement: 'gate_proj' (model.layers.{i}.mlp.gate_proj"),
+                     HasSubstr("'up_proj'"), HasSubstr("'down_proj'"), HasSubstr("'post_norm'"),
+                     HasSubstr("to null in \"tensors\""),
+                     testing::Not(HasSubstr("'input_norm'")));
+  // The remedy that it names; intermediate_size is then the width of nothing.
+  for (const char *name : {"gate_proj", "up_proj", "down_proj"})
+    for (const char *layer : {"0", "1"})
+      tiny.drop("model.layers." + std::string(layer) + ".mlp." + name + ".weight");
+  for (const char *layer : {"0", "1"})
+    tiny.drop("model.layers." + std::string(layer) + ".post_attention_layernorm.weight");
+  std::string removed = R"("tensors": { "layer": { "gate_proj": null, "up_proj": null,
+    "down_proj": null, "post_norm": null } }, )";
+  EXPECT_INPUT_ERROR(load(removed), HasSubstr("set it to null in 'gguf.tensors' as well"));
+  removed += R"("gguf": { "tensors": { "gate_proj": null, "up_proj": null, "down_proj": null,
+    "post_norm": null } }, )";
+  EXPECT_INPUT_ERROR(load(removed), HasSubstr("key 'intermediate_size' = 6 is not known"));
+  EXPECT_TRUE(load(removed + R"("ledger": { "irrelevant": ["intermediate_size"] }, )"));
+}
+
+TEST_F(Descriptions, ParametersThatNothingReads) {
+  auto more = [&](const std::string &params) {
+    return with("\"V\": \"10\"", "\"V\": \"10\", " + params);
+  };
+  EXPECT_INPUT_ERROR(load(more("\"gain\": \"color\"")), HasSubstr("tiny.jsonc:4:"),
+                     HasSubstr("parameter 'gain' is declared and read by nothing"));
+  // Not by one that nothing reads either, nor by a block that nothing runs, nor by a local name.
+  EXPECT_INPUT_ERROR(load(more("\"gain\": \"2\", \"more\": \"gain\"")),
+                     HasSubstr("parameter 'gain'"), HasSubstr("parameter 'more'"));
+  std::string aside = more("\"gain\": \"2\"");
+  aside.insert(aside.find("\"twice(y)\""), "\"aside(x)\": [\"x * gain\"], ");
+  EXPECT_INPUT_ERROR(load(aside), HasSubstr("parameter 'gain'"));
+  EXPECT_INPUT_ERROR(load(more("\"z\": \"2\"")), HasSubstr("parameter 'z'"));
+  // A block that a layer is by a value and not by a literal counts.
+  std::string byValue = with("i == 0 ? 'first' : 'rest'", "'f' + suffix");
+  byValue.insert(byValue.find("\"V\":"), "\"suffix\": \"'irst'\", \"gain\": \"2\", ");
+  byValue.replace(byValue.find("[\"linear(x, w)\"]"), 16, "[\"linear(x, w) * gain\"]");
+  EXPECT_EQ(load(byValue)->params.at("gain"), Value(2));
+}
+
+TEST_F(Descriptions, KeysOfParametersThatNothingReadsAreUnknown) {
+  TinyModel tiny("bare");
+  auto set = TinyModel::descriptions();
+  folder.write("part.jsonc", R"json({ "extends": "llama",
+    "params": { "gain": ["default(residual_gain, 1.0)", "float(0, 10)"] } })json");
+  set.addDirectory(folder.path());
+  set.addFile(folder.write("bare.jsonc",
+                           R"({ "extends": "part", "match": { "model_type": ["bare"] } })"));
+  EXPECT_TRUE(loadModel(tiny.write(), set));
+  tiny.set("residual_gain", "2.0");
+  EXPECT_INPUT_ERROR(loadModel(tiny.write(), set), HasSubstr("key 'residual_gain' = 2"),
+                     HasSubstr("is not known to description 'bare'"));
+}
+
+TEST_F(Descriptions, FilesGivenInVainAndTypesThatAreNotKnown) {
+  TinyModel tiny("llama");
+  auto set = TinyModel::descriptions();
+  std::string part = folder.write("part.jsonc", R"({ "extends": "llama" })");
+  std::string own = folder.write(
+      "own.jsonc", R"({ "extends": "llama", "match": { "model_type": ["lama"] } })");
+  set.addFile(part);
+  set.addFile(own);
+  auto notes = loadModel(tiny.write(), set)->notes;
+  ASSERT_EQ(notes.size(), 2u);
+  EXPECT_THAT(notes[0], HasSubstr("own.jsonc matches model_type 'lama'; this model is 'llama'"));
+  EXPECT_THAT(notes[0], HasSubstr("llama.jsonc: not used"));
+  EXPECT_THAT(notes[1], HasSubstr("part.jsonc matches no model"));
+  auto source = std::make_shared<ModelSource>(ModelSource::open(tiny.folder.path()));
+  InspectReport report = inspectModel(source, set);
+  EXPECT_EQ(report.notes, notes);
+  EXPECT_TRUE(report.reasons.empty());
+  // One that another extends is used.
+  folder.write("own.jsonc", R"({ "extends": "part", "match": { "model_type": ["llama"] } })");
+  auto both = TinyModel::descriptions();
+  both.addFile(part);
+  both.addFile(own);
+  EXPECT_TRUE(loadModel(tiny.write(), both)->notes.empty());
+
+  tiny.config.set("model_type", Json::makeString("nova"));
+  tiny.set("architectures", R"(["LlamaForCausalLM"])");
+  EXPECT_THAT(tiny.load()->notes,
+              ElementsAre(HasSubstr("config.json: model_type \"nova\" is not known; taken as "
+                                    "'llama' because of architectures [\"LlamaForCausalLM\"]")));
+  report = tiny.inspect();
+  EXPECT_EQ(report.verdict, InspectReport::Verdict::Ready);
+  EXPECT_THAT(report.reasons, ElementsAre(HasSubstr("\"nova\" is not known")));
+}
+
 TEST_F(Descriptions, UsersFileThatMatchesNothingIsNamed) {
   TinyModel tiny("brand_new");
   auto set = TinyModel::descriptions();
@@ -156,7 +287,7 @@ TEST_F(Descriptions, EvaluationIsBounded) {
     return text;
   };
   auto width = [&](const std::string &text) {
-    return with("\"V\": \"10\"", "\"V\": \"10\", \"W\": \"" + text + "\"");
+    return with("\"V\": \"10\"", "\"V\": \"0 * W + 10\", \"W\": \"" + text + "\"");
   };
   for (const auto &[start, more] : std::map<std::string, std::string>{
            {"1", "+1"}, {"[1]", "[0]"}, {"true", "||true"}, {"null", "??null"}})
@@ -192,7 +323,7 @@ TEST_F(Descriptions, EvaluationIsBounded) {
 // Every list holds the one before twice: few characters, and all memory if nothing counts.
 TEST_F(Descriptions, WhatIsHeldIsBounded) {
   auto width = [&](const std::string &text) {
-    return with("\"V\": \"10\"", "\"V\": \"10\", \"W\": \"" + text + "\"");
+    return with("\"V\": \"10\"", "\"V\": \"0 * W + 10\", \"W\": \"" + text + "\"");
   };
   std::string parameters = "len(p40)", sums = "len(s40)", texts = "t60 == 'x' ? 1 : 2";
   for (int i = 40; i > 0; --i) {

@@ -144,7 +144,17 @@ static void refuse(const std::function<void(TinyModel &)> &change,
 
 TEST(Resolve, RefusesConfigs) {
   refuse([](TinyModel &t) { t.set("attention_temperature_profile", "0.37"); },
-         {"attention_temperature_profile", "0.37", "--accept-key"});
+         {"attention_temperature_profile", "0.37",
+          "if you know that it changes nothing that is computed, pass --accept-key "
+          "attention_temperature_profile"});
+  refuse(
+      [](TinyModel &t) {
+        t.set("num_local_experts", "8");
+        t.set("curious", "1");
+        t.set("further", "2");
+      },
+      {"mixture of experts is not", "of which you know that it changes nothing",
+       "such as --accept-key further"});
   refuse([](TinyModel &t) { t.set("num_hiden_layers", "3"); },
          {"num_hiden_layers", "num_hidden_layers"});
   refuse([](TinyModel &t) { t.set("num_hidden_layers", "\"four\""); },
@@ -229,7 +239,9 @@ TEST(Resolve, QuantizedConfigsAreListedButNotLoaded) {
   InspectReport report = tiny.inspect();
   EXPECT_EQ(report.verdict, InspectReport::Verdict::Missing);
   EXPECT_GT(report.parametersTotal, 0);
-  EXPECT_INPUT_ERROR(tiny.load()->requireWeights(), HasSubstr("fp8"));
+  EXPECT_INPUT_ERROR(tiny.load()->requireWeights(), HasSubstr("fp8"),
+                     HasSubstr("from safetensors, f32, f16, bf16, f64, f8e4m3"),
+                     HasSubstr("from GGUF, f32, f16"), HasSubstr("q4_k"));
 }
 
 TEST(Resolve, UnknownArchitectureNamesTheNearest) {
@@ -250,9 +262,9 @@ TEST(Resolve, NearestIsNoReportOfTheModel) {
   InspectReport report = tiny.inspect();
   std::string reasons = testing::PrintToString(report.reasons);
   EXPECT_THAT(reasons, HasSubstr("key 'num_local_experts' = 8: mixture of experts is not"));
-  EXPECT_THAT(reasons, testing::Not(HasSubstr("--accept-key num_local_experts")));
-  EXPECT_THAT(reasons, testing::Not(HasSubstr("--accept-key curious")));
-  EXPECT_THAT(reasons, HasSubstr("--accept-key further"));
+  EXPECT_THAT(reasons, HasSubstr("key 'further' = 2 is not known"));
+  // Accepting a key makes no description match.
+  EXPECT_THAT(reasons, testing::Not(HasSubstr("--accept-key")));
   EXPECT_THAT(report.reasons.back(), HasSubstr("--description FILE"));
   EXPECT_THAT(report.toText(), HasSubstr("as if it were '" + report.asIf + "':"));
   Json json = parseJson(report.toJson(), "report");

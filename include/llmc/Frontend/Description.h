@@ -168,11 +168,18 @@ public:
   std::shared_ptr<const Description> match(const ModelSource &source);
   /// For a source that nothing matches: what each of the user's own files is for instead.
   std::vector<std::string> userMisfits(const ModelSource &source);
+  /// For a source that `matched` is for: which of the user's own files have no part in it, with
+  /// what they are for instead.
+  std::vector<std::string> unusedFiles(const ModelSource &source, const Description &matched);
   /// By name, whether excluded or not. Throws InputError with near names.
   std::shared_ptr<const Description> load(const std::string &name);
   /// Names that can match, sorted.
   std::vector<std::string> names() const;
   bool empty() const { return files.empty(); }
+
+  /// What to say of a config whose model_type `matched` does not list, so that its architectures
+  /// alone decided; empty for all others.
+  static std::string typeNote(const ModelSource &source, const Description &matched);
 
 private:
   struct File {
@@ -184,6 +191,8 @@ private:
               std::vector<std::string> &chainFiles);
   const Json &raw(const std::string &name);
   bool isExcluded(const std::string &name);
+  /// "model_type 'a', 'b' and architectures 'C'"; empty for a file that matches nothing.
+  std::string matchText(const std::string &name, bool isGguf);
 
   std::map<std::string, File> files;
   std::vector<std::string> excluded;

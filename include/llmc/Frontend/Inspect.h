@@ -33,6 +33,8 @@ struct InspectReport {
   std::string asIf;
   Verdict verdict = Verdict::Unknown;
   std::vector<std::string> reasons;
+  /// For people, no part of the published form: description files that were given in vain.
+  std::vector<std::string> notes;
   int64_t parametersTotal = 0, parametersWithTied = 0, parametersActive = 0;
   std::vector<std::string> keysUsed, keysIrrelevant, keysUnknown;
   std::vector<Tensor> tensors, mtp;
@@ -53,7 +55,7 @@ const char *verdictName(InspectReport::Verdict verdict);
 InspectReport inspectModel(std::shared_ptr<const ModelSource> source, DescriptionSet &descriptions,
                            const InspectOptions &options = {});
 
-/// Opens, matches and resolves: what a compiler calls. Throws InputError; when nothing
+/// Opens, matches and resolves, with `notes`: what a compiler calls. Throws InputError; when nothing
 /// matches, the message names the nearest description and the differences.
 std::shared_ptr<ResolvedModel> loadModel(const std::string &path, DescriptionSet &descriptions,
                                          const ResolveOptions &options = {});

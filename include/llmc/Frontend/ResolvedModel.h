@@ -97,6 +97,9 @@ struct ResolveOptions {
   std::vector<std::string> acceptKeys;
   /// Keep going and collect problems instead of throwing at the first group of them.
   bool collect = false;
+  /// Whether a message on an unknown key says how to accept it: futile where the description is
+  /// none that matched.
+  bool adviseAcceptKey = true;
 };
 
 class ResolvedModel {
@@ -112,7 +115,7 @@ public:
 
   /// The published class name, or model_type where the config names none.
   std::string architecture;
-  /// Values of all parameters but the functions.
+  /// Values of the parameters that something reads, functions left out.
   std::map<std::string, Value> params;
   std::vector<WeightFamily> families;
   std::vector<LayerKind> kinds;
@@ -125,6 +128,8 @@ public:
   ConfigLedger configLedger;
   TensorLedger tensorLedger;
   std::vector<Problem> problems;
+  /// What is no fault but may surprise: of how the description was chosen.
+  std::vector<std::string> notes;
 
   /// False after a collected problem that left the model half resolved; nothing can be
   /// emitted then.

@@ -71,8 +71,10 @@ const StorageFormat &compiledFormat(const StorageFormat &stored);
 /// Bytes of `elements` values; nothing when not a whole number of blocks or too large.
 std::optional<uint64_t> storageBytes(const StorageFormat &format, uint64_t elements);
 
-/// "f32, f16, ...": the readable formats, and all dtypes of safetensors, for messages.
-std::string readableNames();
+/// "f32, f16, ...": the readable formats, all or those of one kind of file, and all dtypes of
+/// safetensors, for messages.
+enum class FileKind : uint8_t { Any, Safetensors, Gguf };
+std::string readableNames(FileKind kind = FileKind::Any);
 std::string safetensorsNames();
 
 /// Values of a readable format. d and m are the block's halves, q a quant, k the IQ4 value or

@@ -423,7 +423,8 @@ private:
       def.config.emplace_back(key, expression(value));
     for (const auto &[role, value] : section(json, "tensors", Json::Kind::Object).members) {
       if (!description.findTensor(role))
-        fail(value, "'" + role + "' is no role of 'tensors'");
+        fail(value, "'" + role + "' is no role of 'tensors'; where that is meant, set it to null in "
+                    "'gguf.tensors' as well");
       def.tensors[role] = text(value);
     }
     def.irrelevant = texts(json, "irrelevant");

@@ -275,23 +275,63 @@ std::shared_ptr<const Description> DescriptionSet::match(const ModelSource &sour
   return nullptr;
 }
 
+std::string DescriptionSet::matchText(const std::string &name, bool isGguf) {
+  const Json *section = raw(name).find(isGguf ? "gguf" : "match");
+  std::string has;
+  for (const char *key : {"arch", "model_type", "architectures"}) {
+    const Json *value = section ? section->find(key) : nullptr;
+    std::string values = value && value->isString() ? ", '" + value->text + "'" : "";
+    if (value)
+      for (const Json &item : value->items)
+        if (item.isString())
+          values += ", '" + item.text + "'";
+    if (!values.empty())
+      has += (has.empty() ? "" : " and ") + std::string(key) + values.substr(1);
+  }
+  return has;
+}
+
+std::vector<std::string> DescriptionSet::unusedFiles(const ModelSource &source,
+                                                     const Description &matched) {
+  std::vector<std::string> types =
+      source.isGguf() ? std::vector<std::string>{source.gguf->architecture}
+                      : identities(source.config, "model_type");
+  std::string model = types.empty() ? "'" + matched.name + "'" : "'" + types.front() + "'";
+  std::vector<std::string> out;
+  for (const auto &[name, file] : files) {
+    const std::vector<std::string> &bases = matched.bases;
+    if (!file.fromUser || name == matched.name ||
+        std::find(bases.begin(), bases.end(), name) != bases.end())
+      continue;
+    std::string has = matchText(name, source.isGguf());
+    out.push_back(file.path + " matches " + (has.empty() ? "no model" : has) +
+                  "; this model is " + model + " and described by " + matched.file +
+                  ": not used");
+  }
+  return out;
+}
+
+std::string DescriptionSet::typeNote(const ModelSource &source, const Description &matched) {
+  std::vector<std::string> types = identities(source.config, "model_type");
+  if (types.empty() || source.isGguf() || source.kind == ModelSource::Kind::Description)
+    return {};
+  for (const std::string &type : types)
+    if (std::find(matched.modelTypes.begin(), matched.modelTypes.end(), type) !=
+        matched.modelTypes.end())
+      return {};
+  std::string classes;
+  for (const std::string &name : identities(source.config, "architectures"))
+    classes += (classes.empty() ? "\"" : ", \"") + name + "\"";
+  return source.configFile + ": model_type \"" + types.front() + "\" is not known; taken as '" +
+         matched.name + "' because of architectures [" + classes + "]";
+}
+
 std::vector<std::string> DescriptionSet::userMisfits(const ModelSource &source) {
   std::vector<std::string> out;
   for (const auto &[name, file] : files) {
     if (!file.fromUser)
       continue;
-    const Json *section = raw(name).find(source.isGguf() ? "gguf" : "match");
-    std::string has;
-    for (const char *key : {"arch", "model_type", "architectures"}) {
-      const Json *value = section ? section->find(key) : nullptr;
-      std::string values = value && value->isString() ? ", '" + value->text + "'" : "";
-      if (value)
-        for (const Json &item : value->items)
-          if (item.isString())
-            values += ", '" + item.text + "'";
-      if (!values.empty())
-        has += (has.empty() ? "" : " and ") + std::string(key) + values.substr(1);
-    }
+    std::string has = matchText(name, source.isGguf());
     const char *kind = source.isGguf() ? "gguf" : "match";
     out.push_back(file.path + " was given, but " +
                   (has.empty() ? "it has no '" + std::string(kind) + "' that names a model"

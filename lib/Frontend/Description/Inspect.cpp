@@ -116,6 +116,7 @@ static Nearest findNearest(std::shared_ptr<const ModelSource> source, Descriptio
     ResolveOptions options;
     options.collect = true;
     options.acceptKeys = acceptKeys;
+    options.adviseAcceptKey = false;
     auto model = ResolvedModel::resolve(source, description, options);
     size_t distance = model->problems.size() + (model->isComplete() ? 0 : 1000);
     // Between equals, the one that does something with more of the keys.
@@ -189,6 +190,9 @@ InspectReport inspectModel(std::shared_ptr<const ModelSource> source, Descriptio
   resolve.collect = true;
   resolve.acceptKeys = options.acceptKeys;
   fill(report, *ResolvedModel::resolve(source, description, resolve));
+  if (std::string note = DescriptionSet::typeNote(*source, *description); !note.empty())
+    report.reasons.push_back(std::move(note));
+  report.notes = descriptions.unusedFiles(*source, *description);
   return report;
 }
 
@@ -196,8 +200,13 @@ std::shared_ptr<ResolvedModel> loadModel(const std::string &path, DescriptionSet
                                          const ResolveOptions &options) {
   auto source = std::make_shared<const ModelSource>(ModelSource::open(path));
   std::shared_ptr<const Description> description = descriptions.match(*source);
-  if (description)
-    return ResolvedModel::resolve(source, description, options);
+  if (description) {
+    auto model = ResolvedModel::resolve(source, description, options);
+    model->notes = descriptions.unusedFiles(*source, *description);
+    if (std::string note = DescriptionSet::typeNote(*source, *description); !note.empty())
+      model->notes.push_back(std::move(note));
+    return model;
+  }
   std::string message;
   std::vector<std::string> reasons =
       differences(*source, findNearest(source, descriptions, options.acceptKeys), descriptions);

@@ -289,8 +289,10 @@ std::string ParamEvaluator::keysText(const Expr &expr) const {
   return text;
 }
 
-void ParamEvaluator::markMentionedKeys() {
+void ParamEvaluator::markMentionedKeys(const std::set<std::string> &read) {
   for (const ParamDef &def : description->params) {
+    if (!read.count(def.name))
+      continue;
     std::vector<std::string> names;
     collectNames(*def.value, names);
     for (const std::string &name : names)

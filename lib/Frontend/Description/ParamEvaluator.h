@@ -4,6 +4,8 @@
 
 #include "llmc/Frontend/ResolvedModel.h"
 
+#include <set>
+
 namespace llmc::frontend {
 
 /// A config value as a value of the language; objects become their text.
@@ -37,8 +39,9 @@ public:
   std::vector<std::string> keysBehind(const Expr &expr) const;
   /// "vocab_size = 131, hidden_size = 48": those keys with their values.
   std::string keysText(const Expr &expr) const;
-  /// Marks every key a definition mentions as used, whichever branch was taken.
-  void markMentionedKeys();
+  /// Marks every key that the definitions of these parameters mention as used, whichever branch
+  /// was taken.
+  void markMentionedKeys(const std::set<std::string> &read);
   /// Every config key the description mentions, for near-name suggestions.
   std::vector<std::string> mentionedKeys() const;
 

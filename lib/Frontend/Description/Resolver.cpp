@@ -1,6 +1,7 @@
 //===- Resolver.cpp - config, facts and layer kinds -----------------------===//
 #include "Resolver.h"
 #include "Hints.h"
+#include "Uses.h"
 #include "llmc/Frontend/GgufConfig.h"
 
 #include <algorithm>
@@ -109,8 +110,10 @@ void Resolver::checkQuantization() {
   }
   if (!text.empty())
     problem(Problem::Kind::Unsupported,
-            text + "; weights in this form cannot be read yet, only f32, f16, bf16 and, from "
-                   "GGUF, q4_0, q4_1 and q8_0",
+            text + "; weights whose scales are other tensors cannot be read yet; readable are, "
+                   "from safetensors, " +
+                readableNames(FileKind::Safetensors) + " and, from GGUF, " +
+                readableNames(FileKind::Gguf),
             false);
 }
 
@@ -159,6 +162,12 @@ void Resolver::readFacts() {
   }
 }
 
+void Resolver::readParams() {
+  for (const ParamDef &def : description.params)
+    if (!def.isFunction && paramsRead.count(def.name))
+      model.params[def.name] = model.evaluator->param(def);
+}
+
 void Resolver::readLayerCount() {
   if (!description.layerCount || !description.layerBlock || description.model.empty())
     throw InputError(description.file + ": a description needs 'layers' with count and block, "
@@ -183,13 +192,21 @@ public:
 
   std::vector<Value> op(const OpCall &call) override {
     text += call.path + ":" + call.name + "(";
+    runsLayers |= call.name == "layers";
     size_t weights = 0;
     for (size_t i = 0; i < call.args.size(); ++i) {
       // Names of instrumentation points may hold the layer's number.
       if (call.name == "observe" && i == 1)
         continue;
       add(call.args[i]);
-      weights += call.args[i].is<WeightRef>();
+      const auto *weight = call.args[i].get<WeightRef>();
+      if (!weight)
+        continue;
+      ++weights;
+      read.insert(weight->family);
+      // No other operation adds the bias of its weight.
+      if (call.name == "linear" && weight->biasFamily >= 0)
+        read.insert(uint32_t(weight->biasFamily));
     }
     for (const auto &[name, value] : call.named) {
       text += name + ":";
@@ -204,6 +221,9 @@ public:
   }
 
   std::string text;
+  /// Families that an operation took.
+  std::set<uint32_t> read;
+  bool runsLayers = false;
 
 private:
   void add(const Value &value) {
@@ -229,11 +249,17 @@ private:
 } // namespace
 
 void Resolver::findKinds() {
+  unreadIn.resize(model.families.size());
   std::map<std::string, uint32_t> byTrace;
   std::map<std::string, int> blockCount;
   for (int64_t layer = 0; layer < layers; ++layer) {
     TraceHooks hooks(model, layer);
     model.runLayer(layer, false, hooks, Handle{0});
+    for (uint32_t f = 0; f < model.families.size(); ++f) {
+      const std::vector<int64_t> &having = model.families[f].layers;
+      if (!hooks.read.count(f) && std::binary_search(having.begin(), having.end(), layer))
+        unreadIn[f].push_back(layer);
+    }
     Value block = model.evaluator->evaluateWith(*description.layerBlock, {{"i", layer}});
     std::string name = *block.get<std::string>();
     auto [it, isNew] = byTrace.try_emplace(name + "\n" + hooks.text, model.kinds.size());
@@ -246,8 +272,57 @@ void Resolver::findKinds() {
   }
 }
 
+void Resolver::checkUses() {
+  TraceHooks hooks(model, 0);
+  try {
+    model.emitModel(hooks, Handle{0});
+  } catch (const InputError &) {
+    // Whoever runs the statements next reports it, with the operation at fault.
+    return;
+  }
+  auto isRead = [&](uint32_t f) {
+    return model.families[f].perLayer ? hooks.runsLayers && unreadIn[f].empty()
+                                      : hooks.read.count(f) != 0;
+  };
+  // Whoever reads a tied weight reads the one it is tied to.
+  std::set<uint32_t> byTies;
+  for (uint32_t f = 0; f < model.families.size(); ++f)
+    if (model.families[f].tiedTo >= 0 && isRead(f))
+      byTies.insert(uint32_t(model.families[f].tiedTo));
+  std::string roles;
+  for (uint32_t f = 0; f < model.families.size(); ++f) {
+    const WeightFamily &family = model.families[f];
+    if (family.tiedTo >= 0 || isRead(f) || byTies.count(f))
+      continue;
+    roles += (roles.empty() ? "'" : ", '") + family.role + "' (" + family.publishedName;
+    size_t without = family.perLayer ? unreadIn[f].size() : 0;
+    if (without && without < family.layers.size())
+      roles += ", in " + std::to_string(without) + " of " + std::to_string(family.layers.size()) +
+               " layers, such as layer " + std::to_string(unreadIn[f].front());
+    roles += ")";
+  }
+  if (!roles.empty())
+    problem(Problem::Kind::Invalid,
+            description.file + ": weights are declared and read by no statement: " + roles +
+                "; use them in the statements, set roles that the model does not have to null in "
+                "\"tensors\" and in \"gguf.tensors\", or say by \"when\" which layers have them (a bias is only added by "
+                "'linear')");
+  reportUnreadParams();
+}
+
+/// What another file declares and this one leaves aside is no mistake; only its keys do not count
+/// as used.
+void Resolver::reportUnreadParams() {
+  for (const ParamDef &def : description.params)
+    if (!paramsRead.count(def.name) && def.location.file == description.file)
+      problem(Problem::Kind::Invalid,
+              def.location.position() + ": parameter '" + def.name +
+                  "' is declared and read by nothing: no statement that is run, no tensor, check, "
+                  "fact or other parameter; use it or remove it");
+}
+
 void Resolver::finishConfigLedger() {
-  model.evaluator->markMentionedKeys();
+  model.evaluator->markMentionedKeys(paramsRead);
   model.configLedger = view->finish(options.acceptKeys);
   std::vector<std::string> known = model.evaluator->mentionedKeys();
   // An unknown key goes first: it may explain everything else.
@@ -274,23 +349,23 @@ void Resolver::finishConfigLedger() {
                 " is not known to description '" + description.name + "'" + hint);
   }
   // Once, with the last of them.
-  if (lastAcceptable < model.problems.size())
+  if (options.adviseAcceptKey && lastAcceptable < model.problems.size())
     model.problems[lastAcceptable].message +=
-        (acceptable == 1 ? "; if it changes nothing that is computed, pass --accept-key "
-                         : "; for every key that changes nothing that is computed, pass "
-                           "--accept-key KEY, such as --accept-key ") +
+        (acceptable == 1
+             ? "; if you know that it changes nothing that is computed, pass --accept-key "
+             : "; for every key of which you know that it changes nothing that is computed, pass "
+               "--accept-key KEY, such as --accept-key ") +
         lastKey;
   std::move(tail.begin(), tail.end(), std::back_inserter(model.problems));
 }
 
 void Resolver::runSteps() {
+  paramsRead = parametersRead(description, {});
   readConfig();
   // Quantised or not, the parameters are the same.
   checkQuantization();
   readRopeTensors();
-  for (const ParamDef &def : description.params)
-    if (!def.isFunction)
-      model.params[def.name] = model.evaluator->param(def);
+  readParams();
   checkRequirements();
   readFacts();
   readLayerCount();
@@ -300,6 +375,12 @@ void Resolver::runSteps() {
   if (source.checkpoint)
     compareCheckpoint();
   findKinds();
+  std::vector<std::string> blocks;
+  for (const LayerKind &kind : model.kinds)
+    blocks.push_back(kind.block);
+  paramsRead = parametersRead(description, blocks);
+  readParams();
+  checkUses();
 }
 
 void Resolver::run() {

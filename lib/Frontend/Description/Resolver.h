@@ -24,7 +24,12 @@ private:
   void checkQuantization();
   void readFacts();
   void readLayerCount();
+  /// Evaluates what something reads.
+  void readParams();
   void findKinds();
+  /// Weights and parameters of the description that take part in nothing.
+  void checkUses();
+  void reportUnreadParams();
   void finishConfigLedger();
   /// `structural` ones stop every use of the model, others only the use of weights.
   void problem(Problem::Kind kind, std::string message, bool structural = true);
@@ -57,6 +62,10 @@ private:
   const Description &description;
   std::shared_ptr<ConfigView> view;
   int64_t layers = 0;
+  /// Parameters that something reads; a key that only others mention is not used.
+  std::set<std::string> paramsRead;
+  /// Family -> the layers whose statements do not read it, of those that have it.
+  std::vector<std::vector<int64_t>> unreadIn;
   /// Family -> the expression of its shape, for messages.
   std::vector<const Expr *> shapeExprs;
   std::vector<const TensorDef *> familyDefs;

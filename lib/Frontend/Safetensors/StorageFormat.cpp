@@ -81,10 +81,11 @@ const StorageFormat *findSafetensorsFormat(std::string_view dtype) {
   return nullptr;
 }
 
-std::string readableNames() {
+std::string readableNames(FileKind kind) {
   std::string names;
   for (const StorageFormat &format : table)
-    if (format.readable)
+    if (format.readable && (kind != FileKind::Safetensors || !format.safetensorsName.empty()) &&
+        (kind != FileKind::Gguf || format.ggmlType >= 0))
       (names += names.empty() ? "" : ", ") += format.name;
   return names;
 }
