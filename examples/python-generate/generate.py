@@ -1,16 +1,28 @@
 #!/usr/bin/env python3
-"""The answer to one message, as it comes: generate.py ARTIFACT MESSAGE [MAX_TOKENS] [--logprobs]
+"""The answer to one message, as it comes: generate.py ARTIFACT MESSAGE [MAX_TOKENS]
 
-Needs nothing but Python and libllmc-runtime.so: the one beside an installed llmc
-(PREFIX/lib), named by --library, or found by the system.
+Needs nothing but Python and libllmc-runtime.so: the one that --library names, or the one of
+the llmc on the path (PREFIX/bin/llmc has it in PREFIX/lib), or one that the system finds.
 """
 import argparse
 import ctypes
+import shutil
 import sys
 from ctypes import (POINTER, Structure, byref, c_char_p, c_double, c_int32, c_int64, c_size_t,
                     c_uint32, c_uint64, c_void_p)
+from pathlib import Path
 
 ON_TEXT = ctypes.CFUNCTYPE(ctypes.c_int, c_void_p, POINTER(ctypes.c_char), c_size_t)
+
+
+def find_library():
+    program = shutil.which("llmc")
+    if program:
+        folder = Path(program).resolve().parent.parent / "lib"
+        for found in [folder / "libllmc-runtime.so", *sorted(folder.glob("*/libllmc-runtime.so"))]:
+            if found.is_file():
+                return str(found)
+    return "libllmc-runtime.so"
 
 
 class GenerateOptions(Structure):
@@ -62,6 +74,16 @@ class Runtime:
             ids = ids or (c_int32 * count.value)()
         return ids
 
+    def text_tokens(self, artifact, text):
+        """Ids of a text as it is, with what the model wants before every text."""
+        encoded = text.encode()
+        count, ids = c_size_t(0), None
+        for _ in range(2):
+            self.call("llmc_artifact_encode", artifact, encoded, c_size_t(len(encoded)),
+                      c_int32(1), ids, byref(count))
+            ids = ids or (c_int32 * count.value)()
+        return ids
+
     def generator(self, artifact):
         session, generator = c_void_p(), c_void_p()
         self.call("llmc_session_create", artifact, None, byref(session))
@@ -86,15 +108,22 @@ class Runtime:
 
 def main():
     parser = argparse.ArgumentParser(description="The answer to one message, as it comes.")
-    parser.add_argument("artifact")
-    parser.add_argument("message")
-    parser.add_argument("max_tokens", nargs="?", type=int, default=512)
-    parser.add_argument("--library", default="libllmc-runtime.so")
-    parser.add_argument("--logprobs", action="store_true", help="id and log probability of tokens")
+    parser.add_argument("artifact", help="folder that llmc-opt wrote")
+    parser.add_argument("message", help="what the user says, or with --raw the text to go on with")
+    parser.add_argument("max_tokens", nargs="?", type=int, default=512,
+                        help="most tokens of the answer (default: 512)")
+    parser.add_argument("--raw", action="store_true",
+                        help="take the message as it is, without the model's chat template")
+    parser.add_argument("--library", metavar="FILE",
+                        help="libllmc-runtime.so (default: that of the llmc on the path, else the "
+                             "system's)")
+    parser.add_argument("--logprobs", action="store_true",
+                        help="print id and log probability of every token on standard error")
     arguments = parser.parse_args()
-    runtime = Runtime(arguments.library)
+    runtime = Runtime(arguments.library or find_library())
     artifact = runtime.open(arguments.artifact)
-    prompt = runtime.chat_tokens(artifact, arguments.message)
+    encode = runtime.text_tokens if arguments.raw else runtime.chat_tokens
+    prompt = encode(artifact, arguments.message)
     session, generator = runtime.generator(artifact)
 
     def show(text):

@@ -76,10 +76,19 @@ ImportedModel importModelFrom(const std::string &path, const DescriptionOptions 
     frontend::ResolveOptions resolve;
     resolve.acceptKeys = options.acceptKeys;
     result.resolved = frontend::loadModel(path, set, resolve);
-    if (!options.quantize.empty())
-      for (const std::string &line :
-           frontend::chooseWeightFormats(*result.resolved, options.quantize))
-        emitRemark(UnknownLoc::get(&context)) << "--quantize=" << options.quantize << ": " << line;
+    for (const std::string &note : result.resolved->notes)
+      emitRemark(UnknownLoc::get(&context)) << note;
+    if (!options.quantize.empty()) {
+      std::string flag = "--quantize=" + options.quantize + ": ";
+      auto choice = frontend::chooseWeightFormats(*result.resolved, options.quantize);
+      for (const std::string &line : choice.remarks)
+        emitRemark(UnknownLoc::get(&context)) << flag << line;
+      if (choice.quantized == 0)
+        emitWarning(UnknownLoc::get(&context))
+            << flag << "0 of " << choice.tensors << " tensors quantised: "
+            << (choice.remarks.empty() ? "the model has no matrices of products"
+                                       : "each stays as it is stored, for the reasons above");
+    }
   } catch (const std::exception &error) {
     emitError(UnknownLoc::get(&context)) << error.what();
     return result;

@@ -113,7 +113,8 @@ static SmallVector<Attribute> checkFinite(plan::ProgramOp program,
 
 /// One file for every rank, as the arena of weights names them.
 static void writeWeightFiles(plan::ProgramOp program, const frontend::Checkpoint &checkpoint,
-                             ArtifactFolder &folder, unsigned threads, Progress &progress) {
+                             ArtifactFolder &folder, const CompileOptions &options,
+                             Progress &progress) {
   ConversionReport report;
   for (plan::ArenaOp arena : program.getOps<plan::ArenaOp>()) {
     SmallVector<StringRef> files;
@@ -122,7 +123,7 @@ static void writeWeightFiles(plan::ProgramOp program, const frontend::Checkpoint
     else if (arena.getRankFiles())
       llvm::append_range(files, arena.getRankFiles()->getAsValueRange<StringAttr>());
     for (auto [rank, file] : llvm::enumerate(files)) {
-      writeWeightFile(program, checkpoint, folder.pathOf(file), threads, int64_t(rank),
+      writeWeightFile(program, checkpoint, folder.pathOf(file), options.threads, int64_t(rank),
                       [&](uint64_t done, uint64_t total) {
                         progress.advance("packing " + file.str(), done, total);
                       },
@@ -131,7 +132,8 @@ static void writeWeightFiles(plan::ProgramOp program, const frontend::Checkpoint
     }
   }
   std::vector<ConversionReport::Entry> converted = report.entries();
-  if (converted.empty())
+  // Who asks for conversions finds the report, also of none.
+  if (converted.empty() && options.descriptions.quantize.empty())
     return;
   folder.write("conversions.json", conversionJson(converted));
   folder.record("conversions.json");
@@ -158,7 +160,7 @@ void packageArtifact(ModuleOp module, const frontend::ResolvedModel *resolved,
   if (options.weights == "packed") {
     auto checkpoint = checkpointOf(resolved, options);
     llvm::append_range(accepted, checkFinite(program, *checkpoint, options));
-    writeWeightFiles(program, *checkpoint, folder, options.threads, progress);
+    writeWeightFiles(program, *checkpoint, folder, options, progress);
   } else {
     // Without a file an arena of weights says: there are none.
     for (plan::ArenaOp arena : program.getOps<plan::ArenaOp>())

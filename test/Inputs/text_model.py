@@ -1,8 +1,9 @@
 """Makes a folder that `llmc run` can answer with: the llama golden and a tokenizer of its 131 tokens.
 
-usage: text_model.py FOLDER [--no-template]
+usage: text_model.py FOLDER [--no-template] [--bos]
 
 Byte-level BPE over printable ASCII, space and newline. Words that are not merged are spelled.
+With --bos, <s> stands before every text.
 """
 import json
 import shutil
@@ -15,6 +16,11 @@ SPECIAL = ["<pad>", "<s>", "</s>", "<|user|>", "<|assistant|>"]
 SPACE, NEWLINE = "\u0120", "\u010a"  # how the byte-level alphabet writes them
 WORDS = ["the", "he", "in", "er", "an", "re", "on", "at", "en", "nd", "is", "or", "it", "ar",
          "te", "es", "ou", "to", "of", "ed", "al", "st", "as", "ng", "le", "se"]
+# What puts <s> before every text.
+BEGIN = {"type": "TemplateProcessing", "single": [{"SpecialToken": {"id": "<s>", "type_id": 0}},
+                                                  {"Sequence": {"id": "A", "type_id": 0}}],
+         "pair": [{"Sequence": {"id": "A", "type_id": 0}}, {"Sequence": {"id": "B", "type_id": 1}}],
+         "special_tokens": {"<s>": {"id": "<s>", "ids": [1], "tokens": ["<s>"]}}}
 TEMPLATE = (
     "{{ bos_token }}{% for message in messages %}{% if message['role'] == 'system' %}"
     "[{{ message['content'] }}]{% else %}<|{{ message['role'] }}|>{{ message['content'] }}"
@@ -45,7 +51,7 @@ def tokenizer():
         "normalizer": None,
         "pre_tokenizer": {"type": "ByteLevel", "add_prefix_space": False, "trim_offsets": True,
                           "use_regex": True},
-        "post_processor": None,
+        "post_processor": BEGIN if "--bos" in sys.argv else None,
         "decoder": {"type": "ByteLevel", "add_prefix_space": True, "trim_offsets": True,
                     "use_regex": True},
         "model": {"type": "BPE", "dropout": None, "unk_token": None,

@@ -67,6 +67,50 @@ if sorted(faults) != [7, 8, 9, 10, 11, 12] or faults[11].get("id") != "both":
     sys.exit(f"faults: {faults}")
 print(f"JSON lines: equal to runs alone, {len(faults)} faults told by line")
 
+
+def ask(**request):
+    out = llmc("--jsonl", "-", given=json.dumps({"max_tokens": 4, **request}))
+    return json.loads(out)
+
+
+def refused(words, **request):
+    out = llmc("--jsonl", "-", given=json.dumps(request), code=1)
+    if words not in json.loads(out).get("error", ""):
+        sys.exit(f"{request}: {out}")
+
+
+ids = ask(prompt="the cat", raw=True)["prompt_tokens"]
+same(ask(prompt=ids), ask(prompt="the cat", raw=True), "token ids")
+refused('"prompt" is 131, wanted a whole number from 0 to 130', prompt=[1, 131])
+refused('"prompt" is -1,', prompt=[-1])
+refused('"prompt" is 1.5,', prompt=[1.5])
+refused("the prompt has no tokens", prompt=[])
+refused('"system" is for a text; "prompt" is a list of token ids', prompt=[1], system="be")
+if ask(prompt="</s>", raw=True, parse_special=True)["prompt_tokens"] != [2]:
+    sys.exit("</s> is not taken as a special token")
+if 2 in ask(prompt="</s>", raw=True)["prompt_tokens"]:
+    sys.exit("</s> is taken as a special token")
+refused("--parse-special is for prompts without the chat template", prompt="a", parse_special=True)
+
+
+def say(content):
+    return [{"role": "user", "content": content}]
+
+
+def part(text):
+    return {"type": "text", "text": text}
+
+
+same(ask(messages=say([part("the"), part("cat")])), ask(messages=say("the\ncat")), "parts")
+same(ask(messages=say([part("the cat")])), ask(messages=say("the cat")), "one part")
+same(ask(messages=say("the cat"), template_args={"add": 1}), ask(messages=say("the cat")), "args")
+refused('"messages" is an empty list', messages=[])
+refused('"raw" goes with "prompt"', messages=say("a"), raw=True)
+refused('"template_args" has "messages"', prompt="a", template_args={"messages": []})
+refused('"template_args" is array', prompt="a", template_args=[])
+refused('"prompt" is 7, wanted a string or a list of token ids', prompt=7)
+print("token ids, special tokens, parts of content, template_args: as they should, 11 faults")
+
 process = subprocess.Popen(["llmc", "run", ARTIFACT, "--jsonl", "-"], stdin=subprocess.PIPE,
                            stdout=subprocess.PIPE, text=True)
 for i in range(3):

@@ -1,6 +1,6 @@
 //===- llmc-opt.cpp - the compiler, and an -opt tool on its IR ------------===//
 //
-// With --target or --emit: from a model to an artifact. With --list-…: what there
+// With a model as first argument, --target or --emit: from a model to an artifact. With --list-…: what there
 // is. Else: MlirOptMain on a .mlir file, with every pass, pipeline and plugin flag
 // of MLIR.
 //
@@ -59,7 +59,8 @@ int main(int argc, char **argv) {
 #endif
   return mlir::asMainReturnCode(mlir::MlirOptMain(
       argc, argv,
-      "llmc optimizer driver; a compiler with --target=TARGET or --emit=WHAT (see --help-compile); "
+      "llmc optimizer driver; a compiler (see --help-compile) where the first argument is a model "
+      "(folder, .gguf, .jsonc, config.json; target cpu), or with --target=TARGET or --emit=WHAT; "
       "--list-generators, --list-fusions, --list-phases and --json print what there is\n",
       registry));
 }

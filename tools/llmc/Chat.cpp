@@ -1,8 +1,7 @@
 //===- Chat.cpp - llmc chat: a conversation on a terminal -----------------===//
 
 #include "Commands.h"
-#include "Deployment.h"
-#include "llmc/Runtime/ChatTemplate.h"
+#include "Requests.h"
 
 #include <iostream>
 #include <unistd.h>
@@ -13,6 +12,7 @@ namespace {
 struct ChatArguments {
   DeploymentFlags deployment;
   GenerationFlags generation;
+  TemplateFlags chatTemplate;
   std::string system;
 };
 
@@ -51,7 +51,8 @@ public:
     messages.push_back({{"role", "user"}, {"content", text}});
     rt::GenerateResult last;
     try {
-      std::vector<int32_t> prompt = rt::encodeChat(session.artifact(), messages);
+      std::vector<int32_t> prompt =
+          rt::encodeChat(session.artifact(), messages, arguments.chatTemplate.options);
       if (int64_t(prompt.size()) > session.maxContext()) {
         // A shorter message may fit; without one before, only that is the remedy.
         full = messages.size() > (system.empty() ? 1u : 2u);
@@ -146,12 +147,15 @@ void converse(Conversation &conversation, bool terminal) {
   }
 }
 
-void chat(const ChatArguments &arguments) {
+void chat(ChatArguments &arguments) {
   arguments.generation.options.sampler.validate();
+  arguments.chatTemplate.read();
   auto artifact = arguments.deployment.open();
-  if (artifact->tokenizer().spec().chatTemplate.empty())
+  if (artifact->tokenizer().spec().chatTemplate.empty() &&
+      !arguments.chatTemplate.options.chatTemplate)
     throw InputError(artifact->manifestPath() +
-                     ": the model has no chat template; `llmc run --raw` continues a text");
+                     ": the model has no chat template; give one with --chat-template, or "
+                     "continue a text with `llmc run --raw`");
   rt::Session session(artifact, arguments.deployment.options(*artifact, 1));
   Conversation conversation(arguments, session);
   bool terminal = isTerminal(STDIN_FILENO);
@@ -173,6 +177,7 @@ void addChatCommand(CLI::App &app, int &exitCode) {
   arguments->generation.options.maxTokens = 512;
   arguments->generation.add(*command, "512 of an answer");
   command->add_option("--system", arguments->system, "System prompt");
+  arguments->chatTemplate.add(*command);
   command->callback([arguments, &exitCode] {
     chat(*arguments);
     exitCode = 0;

@@ -5,6 +5,7 @@
 
 #include <atomic>
 #include <charconv>
+#include <cmath>
 #include <cstdio>
 #include <fstream>
 #include <iostream>
@@ -57,14 +58,17 @@ void GenerationFlags::add(CLI::App &command, const std::string &defaultTokens) {
       ->check(wholeNumber(0, INT64_MAX));
   command.add_flag("--ignore-eos", options.ignoreEnd, "Go on after an end-of-text token");
   command.add_option("--temperature", sampler.temperature, "0: always the likeliest token")
+      ->check(number(0, HUGE_VAL))
       ->capture_default_str();
   command.add_option("--top-k", sampler.topK, "Choose among so many (0: off)")
       ->check(wholeNumber(0, INT32_MAX))
       ->capture_default_str();
   command.add_option("--top-p", sampler.topP, "Choose among the likeliest of this share (1: off)")
+      ->check(number(0, 1))
       ->capture_default_str();
   command
       .add_option("--min-p", sampler.minP, "Least share of the likeliest's probability (0: off)")
+      ->check(number(0, 1))
       ->capture_default_str();
   command
       .add_option("--repeat-penalty", sampler.repetitionPenalty,
@@ -199,6 +203,23 @@ CLI::Validator wholeNumber(int64_t least, uint64_t most) {
           return "";
         return text + " is no whole number from " + std::to_string(least) + " to " +
                std::to_string(most);
+      },
+      "");
+}
+
+CLI::Validator number(double least, double most) {
+  return CLI::Validator(
+      [=](std::string &text) -> std::string {
+        double value = 0;
+        const char *end = text.data() + text.size();
+        auto parsed = std::from_chars(text.data(), end, value);
+        if (parsed.ec == std::errc() && parsed.ptr == end && std::isfinite(value) &&
+            value >= least && value <= most)
+          return "";
+        char range[64];
+        std::snprintf(range, sizeof range, std::isfinite(most) ? "from %g to %g" : "of %g or more",
+                      least, most);
+        return text + " is no number " + range;
       },
       "");
 }

@@ -64,6 +64,8 @@ void printJson(const nlohmann::json &value);
 void checkOutput();
 /// Refuses what is no whole number of a range; CLI11 clamps instead.
 CLI::Validator wholeNumber(int64_t least, uint64_t most);
+/// Refuses what is no finite number from \p least to \p most.
+CLI::Validator number(double least, double most);
 
 } // namespace llmc
 

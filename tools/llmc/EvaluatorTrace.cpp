@@ -10,6 +10,8 @@
 #include "mlir/IR/Diagnostics.h"
 #include "mlir/IR/MLIRContext.h"
 
+#include <iostream>
+
 namespace llmc {
 
 static std::vector<rt::TraceTensor> traceWithEvaluator(const TraceRequest &request) {
@@ -20,6 +22,8 @@ static std::vector<rt::TraceTensor> traceWithEvaluator(const TraceRequest &reque
   context.getDiagEngine().registerHandler([&](mlir::Diagnostic &diagnostic) {
     if (diagnostic.getSeverity() == mlir::DiagnosticSeverity::Error)
       messages += (messages.empty() ? "" : "; ") + diagnostic.str();
+    else if (diagnostic.getSeverity() != mlir::DiagnosticSeverity::Note)
+      std::cerr << "llmc: " << diagnostic.str() << "\n";
     return mlir::success();
   });
   DescriptionOptions descriptions{request.descriptions, request.excludedDescriptions,

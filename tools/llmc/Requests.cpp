@@ -1,7 +1,6 @@
 //===- Requests.cpp - JSON lines in and out -------------------------------===//
 
 #include "Requests.h"
-#include "llmc/Runtime/ChatTemplate.h"
 
 #include <cerrno>
 #include <cstring>
@@ -15,12 +14,54 @@ using nlohmann::ordered_json;
 
 namespace llmc {
 
+/// The object of --template-args or "template_args".
+static void checkVariables(const ordered_json &variables, const std::string &where) {
+  if (!variables.is_object())
+    throw UsageError(where + " is " + std::string(variables.type_name()) +
+                     ", wanted a JSON object, such as {\"enable_thinking\": false}");
+  for (const char *own : {"messages", "tools", "add_generation_prompt"})
+    if (variables.contains(own))
+      throw UsageError(where + " has \"" + own + "\", which a request says itself");
+}
+
+void TemplateFlags::add(CLI::App &command) {
+  command.add_option("--chat-template", file,
+                     "File with a Jinja template that takes the place of the model's");
+  command.add_option("--template-args", argumentsText,
+                     "Variables for the chat template, a JSON object such as "
+                     "{\"enable_thinking\": false}");
+}
+
+void TemplateFlags::read() {
+  if (!argumentsText.empty()) {
+    try {
+      options.variables = ordered_json::parse(argumentsText);
+    } catch (const json::exception &error) {
+      throw UsageError(std::string("--template-args is no JSON: ") + error.what());
+    }
+    checkVariables(options.variables, "--template-args");
+  }
+  if (file.empty())
+    return;
+  options.chatTemplate = readTextFile(file);
+  if (options.chatTemplate->empty())
+    throw InputError(file + ": is empty, wanted a chat template");
+  try {
+    rt::ChatTemplate parsed(*options.chatTemplate);
+  } catch (const InputError &error) {
+    throw InputError(file + ": " + error.what());
+  }
+}
+
 std::vector<int32_t> promptTokens(const rt::Artifact &artifact, const std::string &text,
-                                  const std::string &system, bool raw) {
+                                  const PromptOptions &options) {
   const rt::Tokenizer &tokenizer = artifact.tokenizer();
-  if (!raw && tokenizer.spec().chatTemplate.empty()) {
-    if (!system.empty())
+  bool raw = options.raw;
+  if (!raw && tokenizer.spec().chatTemplate.empty() && !options.chat.chatTemplate) {
+    if (!options.system.empty())
       throw UsageError("--system: the model has no chat template to put it into");
+    if (!options.chat.variables.is_null())
+      throw UsageError("--template-args: the model has no chat template to give them to");
     static bool said = false;
     if (!std::exchange(said, true))
       std::cerr << "llmc: note: the model has no chat template; prompts are taken as they are "
@@ -28,12 +69,14 @@ std::vector<int32_t> promptTokens(const rt::Artifact &artifact, const std::strin
     raw = true;
   }
   if (raw)
-    return tokenizer.encode(text);
+    return tokenizer.encode(text, {.addSpecial = true, .parseSpecial = options.parseSpecial});
+  if (options.parseSpecial)
+    throw UsageError("--parse-special is for prompts without the chat template; add --raw");
   ordered_json messages = ordered_json::array();
-  if (!system.empty())
-    messages.push_back({{"role", "system"}, {"content", system}});
+  if (!options.system.empty())
+    messages.push_back({{"role", "system"}, {"content", options.system}});
   messages.push_back({{"role", "user"}, {"content", text}});
-  return rt::encodeChat(artifact, messages);
+  return rt::encodeChat(artifact, messages, options.chat);
 }
 
 static json probabilityJson(const rt::Artifact &artifact, int32_t id, double logprob) {
@@ -203,6 +246,40 @@ bool readOption(const std::string &key, const ordered_json &value, rt::GenerateO
   return true;
 }
 
+/// A prompt that is token ids already.
+std::vector<int32_t> idsOf(const ordered_json &list, int64_t vocabulary) {
+  std::vector<int32_t> ids;
+  for (const ordered_json &id : list)
+    ids.push_back(int32_t(wholeNumber(id, "prompt", 0, vocabulary - 1)));
+  return ids;
+}
+
+/// The messages with content that is a list of texts as one text, a line each: most templates
+/// know texts only. A list with anything else is for the template as it is.
+ordered_json messagesOf(const ordered_json &given) {
+  if (!given.is_array())
+    failAt("messages", "is " + std::string(given.type_name()) + ", wanted a list");
+  if (given.empty())
+    failAt("messages", "is an empty list, wanted at least one message");
+  ordered_json messages = given;
+  for (ordered_json &message : messages) {
+    auto content = message.is_object() ? message.find("content") : message.end();
+    if (content == message.end() || !content->is_array() || content->empty())
+      continue;
+    std::string joined;
+    bool texts = true;
+    for (const ordered_json &part : *content) {
+      texts = texts && part.is_object() && part.value("type", ordered_json()) == "text" &&
+              part.contains("text") && part["text"].is_string();
+      if (texts)
+        joined += (&part == &content->front() ? "" : "\n") + part["text"].get<std::string>();
+    }
+    if (texts)
+      *content = joined;
+  }
+  return messages;
+}
+
 LineRequest readRequest(const std::string &line, const JsonLines &arguments,
                         const rt::Artifact &artifact, json &id) {
   ordered_json object;
@@ -216,15 +293,19 @@ LineRequest readRequest(const std::string &line, const JsonLines &arguments,
   if (object.contains("id"))
     id = json::parse(object["id"].dump());
   LineRequest request{id, {}, arguments.defaults};
-  std::string system = arguments.system;
-  bool raw = arguments.raw;
+  PromptOptions prompt = arguments.prompt;
   for (const auto &[key, value] : object.items()) {
     if (key == "id" || key == "prompt" || key == "messages" || key == "tools")
       continue;
     if (key == "system") {
-      system = text(value, key);
+      prompt.system = text(value, key);
     } else if (key == "raw") {
-      raw = truth(value, key);
+      prompt.raw = truth(value, key);
+    } else if (key == "parse_special") {
+      prompt.parseSpecial = truth(value, key);
+    } else if (key == "template_args") {
+      checkVariables(value, "\"template_args\"");
+      prompt.chat.variables = value;
     } else if (key == "stop") {
       request.options.stop.clear();
       for (const ordered_json &one : value.is_array() ? value : ordered_json::array({value}))
@@ -234,17 +315,33 @@ LineRequest readRequest(const std::string &line, const JsonLines &arguments,
     }
   }
   request.options.sampler.validate();
+  auto isSet = [&](const char *key) { return object.contains(key) && object[key] != false; };
+  for (const char *key : {"system", "template_args"})
+    if (isSet("raw") && isSet(key))
+      failAt(key, "is for the chat template; with \"raw\" there is none");
   if (object.contains("prompt") == object.contains("messages"))
     throw InputError("wanted one of \"prompt\" and \"messages\"");
   if (object.contains("prompt")) {
     if (object.contains("tools"))
       failAt("tools", "goes with \"messages\"");
-    request.prompt = promptTokens(artifact, text(object["prompt"], "prompt"), system, raw);
+    const ordered_json &given = object["prompt"];
+    if (given.is_array()) {
+      for (const char *key : {"system", "parse_special", "template_args"})
+        if (isSet(key))
+          failAt(key, "is for a text; \"prompt\" is a list of token ids");
+      request.prompt = idsOf(given, artifact.manifest().model.vocabSize);
+    } else if (given.is_string()) {
+      request.prompt = promptTokens(artifact, given.get<std::string>(), prompt);
+    } else {
+      failAt("prompt", "is " + given.dump() + ", wanted a string or a list of token ids");
+    }
   } else {
-    if (!object["messages"].is_array())
-      failAt("messages", "is " + std::string(object["messages"].type_name()) + ", wanted a list");
-    ordered_json tools = object.contains("tools") ? object["tools"] : ordered_json();
-    request.prompt = rt::encodeChat(artifact, object["messages"], true, tools);
+    for (const char *key : {"system", "raw", "parse_special"})
+      if (isSet(key))
+        failAt(key, "goes with \"prompt\"");
+    if (object.contains("tools"))
+      prompt.chat.tools = object["tools"];
+    request.prompt = rt::encodeChat(artifact, messagesOf(object["messages"]), prompt.chat);
   }
   return request;
 }

@@ -16,8 +16,10 @@ struct RunArguments {
   DeploymentFlags deployment;
   GenerationFlags generation;
   std::vector<std::string> prompts, promptFiles;
-  std::string system, jsonLines;
-  bool raw = false, asJson = false;
+  TemplateFlags chatTemplate;
+  PromptOptions prompt;
+  std::string jsonLines;
+  bool asJson = false;
 };
 
 /// Text of --prompt and --prompt-file, those of --prompt first.
@@ -140,8 +142,10 @@ void runSeveral(const RunArguments &arguments, rt::Session &session,
   printMemory(std::cerr, session);
 }
 
-int run(const RunArguments &arguments) {
+int run(RunArguments &arguments) {
   arguments.generation.options.sampler.validate();
+  arguments.chatTemplate.read();
+  arguments.prompt.chat = arguments.chatTemplate.options;
   auto begin = std::chrono::steady_clock::now();
   bool lines = !arguments.jsonLines.empty();
   bool progress = !arguments.asJson && !lines && isTerminal(STDERR_FILENO);
@@ -152,7 +156,7 @@ int run(const RunArguments &arguments) {
   std::vector<std::vector<int32_t>> prompts;
   if (!lines)
     for (const std::string &text : promptTexts(arguments))
-      prompts.push_back(promptTokens(*artifact, text, arguments.system, arguments.raw));
+      prompts.push_back(promptTokens(*artifact, text, arguments.prompt));
   int64_t together = lines ? limits.maxSequences : int64_t(prompts.size());
   together = std::min(together, limits.maxSequences);
   rt::SessionOptions options = arguments.deployment.options(*artifact, together);
@@ -164,9 +168,8 @@ int run(const RunArguments &arguments) {
   if (progress)
     std::cerr << "\r\033[K" << std::flush;
   if (lines) {
-    int64_t faults = runJsonLines({arguments.jsonLines, arguments.generation.options,
-                                   arguments.system, arguments.raw},
-                                  session);
+    int64_t faults = runJsonLines(
+        {arguments.jsonLines, arguments.generation.options, arguments.prompt}, session);
     if (faults)
       std::cerr << "llmc: " << faults << (faults == 1 ? " line has" : " lines have")
                 << " an error; see the objects with \"error\"\n";
@@ -205,10 +208,16 @@ void addRunCommand(CLI::App &app, int &exitCode) {
   auto *lines = prompt->add_option("--jsonl", arguments->jsonLines,
                                    "File with a request a line, as JSON; -: standard input");
   prompt->require_option(1, 0);
-  auto *raw = command->add_flag("--raw", arguments->raw,
+  auto *raw = command->add_flag("--raw", arguments->prompt.raw,
                                 "Take the prompt as it is, without the "
                                 "model's chat template");
-  command->add_option("--system", arguments->system, "System prompt")->excludes(raw);
+  command->add_flag("--parse-special", arguments->prompt.parseSpecial,
+                    "Special tokens written out in a raw prompt are those tokens; only for text "
+                    "that you trust");
+  command->add_option("--system", arguments->prompt.system, "System prompt")->excludes(raw);
+  arguments->chatTemplate.add(*command);
+  for (const char *other : {"--chat-template", "--template-args"})
+    raw->excludes(command->get_option(other));
   auto *asJson = command->add_flag("--json", arguments->asJson, "Print one JSON object instead of text");
   lines->excludes(asJson);
   for (const char *other : {"--prompt", "--prompt-file"})

@@ -55,6 +55,8 @@ void verify(const VerifyArguments &arguments) {
     }
     result["mean_nll"] = measured.meanNll;
     result["tokens"] = measured.tokens;
+    result["windows"] = measured.windows;
+    result["context"] = session.maxContext();
     result["perplexity"] = measured.perplexity();
   }
   if (arguments.asJson) {
@@ -66,7 +68,12 @@ void verify(const VerifyArguments &arguments) {
   if (result.contains("mean_nll"))
     std::cout << arguments.perplexityFile << ": mean negative log-likelihood "
               << result["mean_nll"].get<double>() << " over " << result["tokens"].get<int64_t>()
-              << " tokens, perplexity " << result["perplexity"].get<double>() << "\n";
+              << " tokens, perplexity " << result["perplexity"].get<double>();
+  if (result.contains("windows") && result["windows"].get<int64_t>() > 1)
+    std::cout << ", in " << result["windows"].get<int64_t>() << " windows of "
+              << result["context"].get<int64_t>() << " tokens";
+  if (result.contains("mean_nll"))
+    std::cout << "\n";
 }
 } // namespace
 
@@ -76,7 +83,8 @@ void addVerifyCommand(CLI::App &app, int &exitCode) {
       "verify", "Check every file of an artifact against its hash, and measure likelihood");
   arguments->deployment.add(*command);
   command->add_option("--perplexity", arguments->perplexityFile,
-                      "Text whose mean negative log-likelihood is measured");
+                      "Text whose mean negative log-likelihood is measured, in windows of the "
+                      "context where it is longer");
   command->add_flag("--reseal", arguments->reseal,
                     "Give the manifest the digest of its text, after an edit on purpose");
   command->add_flag("--json", arguments->asJson, "Print one JSON object");

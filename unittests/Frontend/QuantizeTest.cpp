@@ -1,5 +1,6 @@
 //===- QuantizeTest.cpp - blocks that llmc makes of floats -----------------===//
 #include "llmc/Frontend/Quantize.h"
+#include "llmc/Frontend/WeightFormats.h"
 #include "TestFiles.h"
 
 #include <cmath>
@@ -53,6 +54,24 @@ protected:
 };
 
 } // namespace
+
+TEST(QuantizableFormat, IsFoundInAnyCaseAndHasANearestOne) {
+  EXPECT_EQ(&quantizableFormat("Q4_K"), findStorageFormat("q4_k"));
+  EXPECT_EQ(&quantizableFormat("q8_0"), findStorageFormat("q8_0"));
+  auto message = [](const char *name) -> std::string {
+    try {
+      quantizableFormat(name);
+    } catch (const UsageError &error) {
+      return error.what();
+    }
+    return "";
+  };
+  EXPECT_THAT(message("q4_k_m"), HasSubstr("the nearest is q4_k; known: q4_0, q4_1"));
+  EXPECT_THAT(message("Q3_K_XL"), HasSubstr("the nearest is q3_k; "));
+  EXPECT_THAT(message("q6k"), HasSubstr("the nearest is q6_k; "));
+  EXPECT_THAT(message("bf16"), testing::AllOf(HasSubstr("bf16 is no format that llmc can make"),
+                                              HasSubstr("known: q4_0")));
+}
 
 /// Weights, and for each format the mean of the squared errors, in units of 1e-9, that the
 /// quantisers of llama.cpp cause; Inputs/Quantize/make.py made both.

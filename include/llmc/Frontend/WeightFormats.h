@@ -9,6 +9,18 @@
 
 namespace llmc::frontend {
 
+/// The format of this name that llmc can make, in upper or lower case. Throws UsageError
+/// with the names that there are and the nearest one.
+const StorageFormat &quantizableFormat(const std::string &name);
+
+struct WeightFormatChoice {
+  /// What deviates from the first rule, to be told to the user: one line a stored family, also
+  /// where the model takes it in several parts.
+  std::vector<std::string> remarks;
+  /// Matrices of products and tables, over all layers, and those that are quantised.
+  int64_t tensors = 0, quantized = 0;
+};
+
 /// Sets WeightFamily::quantizedTo for `--quantize=FORMAT`:
 ///   - Matrices of products become FORMAT. Where the depth is not a whole number of its blocks
 ///     of 256, they become the format of blocks of 32 that has the nearest bits above: q4_0 for
@@ -18,9 +30,8 @@ namespace llmc::frontend {
 ///     what is lost there meets the tokens themselves.
 ///   - Everything else stays: vectors, biases, positions, what is stored transposed, and what
 ///     is quantised already.
-/// Returns what deviates from the first rule, one line a family, to be told to the user.
 /// Throws UsageError for a format that llmc cannot make.
-std::vector<std::string> chooseWeightFormats(ResolvedModel &model, const std::string &format);
+WeightFormatChoice chooseWeightFormats(ResolvedModel &model, const std::string &format);
 
 } // namespace llmc::frontend
 

@@ -8,7 +8,9 @@
 #define LLMC_PIPELINES_COMPILEFLAGS_H
 
 #include "llmc/Frontend/Quantize.h"
+#include "llmc/Frontend/WeightFormats.h"
 #include "llmc/Pipelines/Compiler.h"
+#include "llmc/Support/Error.h"
 #include "llmc/Support/Target.h"
 
 #include <CLI/CLI.hpp>
@@ -37,11 +39,13 @@ inline void addQuantizeFlag(CLI::App &app, DescriptionOptions &options) {
                  "Format of blocks that the float weights of products are quantised to: " +
                      frontend::quantizableNames())
       ->check(CLI::Validator(
-          [](const std::string &name) {
-            const frontend::StorageFormat *format = frontend::findStorageFormat(name);
-            return format && frontend::canQuantize(*format)
-                       ? std::string()
-                       : name + " is no format that llmc can make";
+          [](std::string &name) {
+            try {
+              name = frontend::quantizableFormat(name).name;
+            } catch (const UsageError &error) {
+              return std::string(error.what());
+            }
+            return std::string();
           },
           "FORMAT"));
 }

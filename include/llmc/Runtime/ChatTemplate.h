@@ -70,11 +70,19 @@ private:
 
 class Artifact;
 
-/// The token ids of a conversation, by the artifact's own template. Throws
-/// InputError where the artifact has no tokenizer or the model no template.
+struct EncodeChatOptions {
+  bool addGenerationPrompt = true;
+  nlohmann::ordered_json tools;     ///< null: none
+  nlohmann::ordered_json variables; ///< more of them for the template, as an object; null: none
+  /// A template instead of the artifact's own.
+  std::optional<std::string> chatTemplate;
+};
+
+/// The token ids of a conversation, by the artifact's template or that of the
+/// options. Throws InputError where the artifact has no tokenizer, or there is
+/// no template.
 std::vector<int32_t> encodeChat(const Artifact &artifact, const nlohmann::ordered_json &messages,
-                                bool addGenerationPrompt = true,
-                                const nlohmann::ordered_json &tools = nullptr);
+                                const EncodeChatOptions &options = {});
 
 } // namespace llmc::rt
 

@@ -86,12 +86,16 @@ private:
 
 struct Perplexity {
   double meanNll = 0;
-  int64_t tokens = 0; ///< that were predicted: all but the first
+  int64_t tokens = 0;  ///< that were predicted: all but the first
+  int64_t windows = 0; ///< of the context that they took
   double perplexity() const;
 };
 
 /// Mean negative log-likelihood (natural) of all tokens but the first, with the
-/// softmax in double.
+/// softmax in double. A text longer than the context is cut into windows that follow one
+/// another and fill the context; a token is predicted from those before it in its window.
+/// The first of a window is predicted by the one before, so that each is predicted once. Where
+/// the text begins with the token that the model wants before every text, so does every window.
 Perplexity measurePerplexity(Session &session, std::span<const int32_t> tokens);
 
 /// The natural logarithm of the probability that softmax gives \p token.

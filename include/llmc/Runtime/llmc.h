@@ -138,7 +138,9 @@ llmc_status llmc_session_step(llmc_session *session, const llmc_step_input *inpu
                               const float **logits, int64_t *rows, int64_t *stride);
 void llmc_session_cancel(llmc_session *session);
 
-/* Mean negative log-likelihood (natural) of all tokens but the first. */
+/* Mean negative log-likelihood (natural) of all tokens but the first; what is
+   longer than the context is measured in windows of the context that follow
+   one another (docs/Runtime.md). */
 llmc_status llmc_session_measure_perplexity(llmc_session *session, const int32_t *ids, size_t count,
                                             double *mean_nll);
 

@@ -2,9 +2,11 @@
 #include "llmc/Frontend/WeightFormats.h"
 
 #include "ShapeHooks.h"
+#include "llmc/Frontend/ConfigView.h"
 #include "llmc/Frontend/Quantize.h"
 #include "llmc/Support/Error.h"
 
+#include <algorithm>
 #include <set>
 
 namespace llmc::frontend {
@@ -53,14 +55,39 @@ const StorageFormat *alreadyQuantized(const WeightFamily &family) {
 
 } // namespace
 
-std::vector<std::string> chooseWeightFormats(ResolvedModel &model, const std::string &format) {
-  const StorageFormat *target = findStorageFormat(format);
-  if (!target || !canQuantize(*target))
-    throw UsageError("--quantize=" + format + " is no format that llmc can make; known: " +
-                     quantizableNames());
+const StorageFormat &quantizableFormat(const std::string &name) {
+  std::string lower = name;
+  for (char &c : lower)
+    if (c >= 'A' && c <= 'Z')
+      c = char(c - 'A' + 'a');
+  const StorageFormat *found = findStorageFormat(lower);
+  if (found && canQuantize(*found))
+    return *found;
+  std::vector<std::string> names, near;
+  for (const StorageFormat &format : storageFormats())
+    if (canQuantize(format)) {
+      names.emplace_back(format.name);
+      // A mixture of formats has the name of the one that most of it is, and a suffix.
+      if (lower.starts_with(names.back() + "_"))
+        near = {names.back()};
+    }
+  if (near.empty())
+    near = nearNames(lower, names, 1);
+  throw UsageError(name + " is no format that llmc can make; " +
+                   (near.empty() ? "" : "the nearest is " + near.front() + "; ") + "known: " +
+                   quantizableNames());
+}
+
+WeightFormatChoice chooseWeightFormats(ResolvedModel &model, const std::string &format) {
+  const StorageFormat *target = nullptr;
+  try {
+    target = &quantizableFormat(format);
+  } catch (const UsageError &error) {
+    throw UsageError(std::string("--quantize: ") + error.what());
+  }
   Uses uses(model);
   model.emitModel(uses, Handle{0});
-  std::vector<std::string> told;
+  WeightFormatChoice choice;
   for (size_t i = 0; i < model.families.size(); ++i) {
     WeightFamily &family = model.families[i];
     const std::set<std::string> &ops = uses.byFamily[i];
@@ -71,9 +98,14 @@ std::vector<std::string> chooseWeightFormats(ResolvedModel &model, const std::st
       others.erase(known);
     if (family.tiedTo >= 0 || family.isBias || family.shape.size() != 2 || !(table || product))
       continue;
+    // Parts of one stored tensor are families of their own with one name and one reason.
     auto tell = [&](const std::string &what) {
-      told.push_back("'" + family.publishedName + "' " + what);
+      std::string line = "'" + family.publishedName + "' " + what;
+      if (std::find(choice.remarks.begin(), choice.remarks.end(), line) == choice.remarks.end())
+        choice.remarks.push_back(std::move(line));
     };
+    int64_t count = family.isLaterPart() ? 0 : family.count();
+    choice.tensors += count;
     if (!others.empty()) {
       tell("stays as it is: " + *others.begin() + " reads it too");
       continue;
@@ -95,15 +127,20 @@ std::vector<std::string> chooseWeightFormats(ResolvedModel &model, const std::st
       const StorageFormat *small = smallBlocksFor(*chosen);
       why = "rows of " + std::to_string(depth) + " are not whole blocks of " +
             std::to_string(chosen->blockSize);
-      chosen = small && depth % small->blockSize == 0 ? small : nullptr;
+      bool fits = small && depth % small->blockSize == 0;
+      if (small && !fits)
+        why += " (" + std::string(chosen->name) + ") nor of " + std::to_string(small->blockSize) +
+               " (" + std::string(small->name) + ")";
+      chosen = fits ? small : nullptr;
     }
     if (!chosen)
       tell("stays as it is: " + why);
     else if (chosen != target)
       tell("becomes " + std::string(chosen->name) + ": " + why);
     family.quantizedTo = chosen;
+    choice.quantized += chosen ? count : 0;
   }
-  return told;
+  return choice;
 }
 
 } // namespace llmc::frontend

@@ -42,6 +42,10 @@ ModelSource ModelSource::open(const std::string &path) {
   if (fs::is_directory(given, error)) {
     source.kind = Kind::Folder;
     source.configFile = (given / "config.json").string();
+    if (!fs::is_regular_file(source.configFile, error) &&
+        fs::is_regular_file(given / "manifest.json", error))
+      throw InputError(path + ": is an artifact, which is compiled already: `llmc run` and `llmc "
+                              "verify` take it. Name the model that it was made of");
     if (!fs::is_regular_file(source.configFile, error))
       throw InputError(path + ": the folder holds no config.json; name a Hugging Face folder, a "
                               "GGUF file or a description");

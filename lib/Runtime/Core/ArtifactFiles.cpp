@@ -96,6 +96,9 @@ Manifest readManifest(const fs::path &dir, const ReadOptions &options) {
   std::error_code error;
   std::string remedy =
       "If it is a model, compile it first: llmc-opt " + dir.string() + " --target=cpu -o DIR";
+  if (fs::is_regular_file(dir, error) && dir.filename() == "manifest.json")
+    throw InputError(dir.string() + ": is a file of an artifact; give the folder: " +
+                     (dir.has_parent_path() ? dir.parent_path().string() : "."));
   if (fs::is_regular_file(dir, error))
     throw InputError(dir.string() + ": is a file; an artifact is a folder with manifest.json. " +
                      remedy);

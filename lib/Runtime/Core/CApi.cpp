@@ -137,8 +137,10 @@ llmc_status llmc_artifact_apply_chat_template(const llmc_artifact *artifact,
     for (size_t i = 0; i < messages; ++i)
       list.push_back({{"role", &required((&required(roles, "roles"))[i], "role")},
                       {"content", &required((&required(contents, "contents"))[i], "content")}});
+    rt::EncodeChatOptions options;
+    options.addGenerationPrompt = add_generation_prompt != 0;
     std::vector<int32_t> found =
-        rt::encodeChat(*required(artifact, "artifact").value, list, add_generation_prompt != 0);
+        rt::encodeChat(*required(artifact, "artifact").value, list, options);
     giveBack(found.data(), found.size(), ids, count);
   });
 }

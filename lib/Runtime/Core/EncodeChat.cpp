@@ -7,15 +7,17 @@
 namespace llmc::rt {
 
 std::vector<int32_t> encodeChat(const Artifact &artifact, const nlohmann::ordered_json &messages,
-                                bool addGenerationPrompt, const nlohmann::ordered_json &tools) {
+                                const EncodeChatOptions &given) {
   const Tokenizer &tokenizer = artifact.tokenizer();
   const TokenizerSpec &spec = tokenizer.spec();
-  if (spec.chatTemplate.empty())
+  const std::string &source = given.chatTemplate ? *given.chatTemplate : spec.chatTemplate;
+  if (source.empty())
     throw InputError(artifact.manifestPath() +
                      ": the model has no chat template; give it the text as it is to go on with");
   ChatOptions options;
-  options.addGenerationPrompt = addGenerationPrompt;
-  options.tools = tools;
+  options.addGenerationPrompt = given.addGenerationPrompt;
+  options.tools = given.tools;
+  options.extra = given.variables;
   auto text = [&](const std::optional<int32_t> &id) {
     return id ? std::string(tokenizer.tokenText(*id)) : std::string();
   };
@@ -24,7 +26,7 @@ std::vector<int32_t> encodeChat(const Artifact &artifact, const nlohmann::ordere
   options.unkToken = text(spec.unkId);
   options.padToken = text(spec.padId);
   // The template writes all special tokens itself.
-  return tokenizer.encode(ChatTemplate(spec.chatTemplate).renderChat(messages, options),
+  return tokenizer.encode(ChatTemplate(source).renderChat(messages, options),
                           {.addSpecial = false, .parseSpecial = true});
 }
 

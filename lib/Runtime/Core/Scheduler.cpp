@@ -32,11 +32,13 @@ Scheduler::Id Scheduler::submit(Request request) {
   if (request.maxTokens < 0 || (request.maxTokens > 0 && !request.next))
     throw UsageError("a request that generates needs a number of tokens and a way to choose them");
   if (placesOf(request) > session.maxContext())
-    throw InputError("a prompt of " + std::to_string(request.prompt.size()) + " tokens with " +
-                     std::to_string(request.maxTokens) +
-                     " to generate is more than the context of " +
-                     std::to_string(session.maxContext()) +
-                     " tokens; shorten it, generate less, or " + session.largerContext());
+    throw InputError("a prompt of " + std::to_string(request.prompt.size()) + " tokens" +
+                     (request.maxTokens
+                          ? " with " + std::to_string(request.maxTokens) + " to generate"
+                          : "") +
+                     " is more than the context of " + std::to_string(session.maxContext()) +
+                     " tokens; shorten it, " + (request.maxTokens ? "generate less, or " : "or ") +
+                     session.largerContext());
   if (blocksOf(request) > session.blocks())
     throw InputError("the request needs " + std::to_string(blocksOf(request)) +
                      " state blocks, the session has " + std::to_string(session.blocks()) +

@@ -159,7 +159,32 @@ TEST(Perplexity, IsTheMeanOfAllButTheFirst) {
   EXPECT_NEAR(got.meanNll, sum / 39, 1e-12);
   EXPECT_EQ(got.tokens, 39);
   EXPECT_THROW(measurePerplexity(session, std::span(tokens).first(1)), InputError);
-  EXPECT_THROW(measurePerplexity(session, tinyTokens(60)), InputError);
+  EXPECT_EQ(got.windows, 1);
+}
+
+/// The context has 48 tokens. Whole windows, one more and one less.
+TEST(Perplexity, OfALongTextIsThatOfItsWindows) {
+  TemporaryFolder folder;
+  Session session(openTiny(folder), {.threads = 2});
+  for (auto [count, windows] : {std::pair(48, 1), {49, 1}, {50, 2}, {60, 2}, {97, 2}, {98, 3}}) {
+    std::vector<int32_t> tokens = tinyTokens(count);
+    double sum = 0;
+    for (size_t begin = 0; begin + 1 < tokens.size(); begin += 48) {
+      size_t end = std::min(begin + 48, tokens.size() - 1);
+      std::vector<int32_t> window(tokens.begin() + long(begin), tokens.begin() + long(end));
+      auto logits = tinyReference(window);
+      for (size_t i = 0; i < window.size(); ++i) {
+        double total = 0;
+        for (float logit : logits[i])
+          total += std::exp(double(logit));
+        sum += std::log(total) - double(logits[i][size_t(tokens[begin + i + 1])]);
+      }
+    }
+    Perplexity got = measurePerplexity(session, tokens);
+    EXPECT_NEAR(got.meanNll, sum / (count - 1), 1e-12) << count;
+    EXPECT_EQ(got.tokens, count - 1);
+    EXPECT_EQ(got.windows, windows) << count;
+  }
 }
 
 TEST(Trace, HoldsEveryPositionWhateverTheChunks) {
