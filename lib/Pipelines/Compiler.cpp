@@ -8,6 +8,7 @@
 #include "Package.h"
 #include "Progress.h"
 #include "SeededWeights.h"
+#include "WorkerTeam.h"
 #include "llmc/Dialect/Plan/IR/PlanOps.h"
 #include "llmc/Frontend/ResolvedModel.h"
 #include "llmc/InitAllDialects.h"
@@ -41,6 +42,17 @@ void printDiagnostic(Diagnostic &diagnostic) {
   llvm::errs() << "\n";
   for (Diagnostic &note : diagnostic.getNotes())
     llvm::errs() << "  note: " << note.str() << "\n";
+}
+
+/// Whether all that was printed has arrived; says so where it has not.
+bool wasWritten(llvm::raw_ostream &out) {
+  out.flush();
+  llvm::raw_fd_ostream &standard = llvm::outs();
+  if (&out != &standard || !standard.has_error())
+    return true;
+  standard.clear_error();
+  llvm::errs() << "llmc-opt: error: standard output: writing failed; is the disk full?\n";
+  return false;
 }
 
 /// Checkpoints above this are not read to check passes: seeded values tell as much, sooner.
@@ -223,13 +235,13 @@ LogicalResult Compilation::run() {
 } // namespace
 
 int compileModel(const CompileOptions &options, llvm::raw_ostream &out) {
-  if (!options.output.empty()) {
-    try {
+  try {
+    if (!options.output.empty())
       checkArtifactFolder(options.output);
-    } catch (const std::exception &error) {
-      llvm::errs() << "llmc-opt: error: " << error.what() << "\n";
-      return 1;
-    }
+    requireThreads(options.threads);
+  } catch (const std::exception &error) {
+    llvm::errs() << "llmc-opt: error: " << error.what() << "\n";
+    return 1;
   }
   Progress progress(/*line=*/true);
   Explanation explanation(llvm::errs());
@@ -256,8 +268,9 @@ int compileModel(const CompileOptions &options, llvm::raw_ostream &out) {
     explanation.printTotals();
   if (options.timing)
     progress.printTiming(llvm::errs());
+  bool written = wasWritten(out);
   if (succeeded(result))
-    return 0;
+    return written ? 0 : 1;
   if (failedWithError)
     return compilation.failedInternally() ? 3 : 1;
   llvm::errs() << "llmc-opt: internal error: a phase failed without saying why; please report "

@@ -1,12 +1,11 @@
 //===- FiniteWeights.cpp - no NaN among packed weights --------------------===//
 #include "FiniteWeights.h"
 
+#include "WorkerTeam.h"
 #include "llmc/Frontend/NonFinite.h"
 #include "llmc/Frontend/OpHooks.h"
 
-#include <atomic>
 #include <set>
-#include <thread>
 
 namespace llmc {
 
@@ -39,30 +38,10 @@ std::vector<std::string> findNonFiniteWeights(plan::ProgramOp program,
                                               unsigned threads) {
   std::vector<const frontend::CheckpointTensor *> tensors = packedTensors(program, checkpoint);
   std::vector<std::string> messages(tensors.size());
-  std::atomic<size_t> next{0};
-  std::exception_ptr failure;
-  std::mutex lock;
-  auto work = [&] {
-    for (size_t i; (i = next++) < tensors.size();) {
-      try {
-        if (auto found = frontend::findNonFinite(*tensors[i]->format, checkpoint.data(*tensors[i])))
-          messages[i] = frontend::describeNonFinite(*tensors[i], *found);
-      } catch (...) {
-        std::lock_guard guard(lock);
-        failure = std::current_exception();
-        next = tensors.size();
-      }
-    }
-  };
-  unsigned count = threads ? threads : std::max(1u, std::thread::hardware_concurrency());
-  std::vector<std::thread> team;
-  for (unsigned t = 1; t < count; ++t)
-    team.emplace_back(work);
-  work();
-  for (std::thread &thread : team)
-    thread.join();
-  if (failure)
-    std::rethrow_exception(failure);
+  forEachOnThreads(threads, tensors.size(), [&](size_t i) {
+    if (auto found = frontend::findNonFinite(*tensors[i]->format, checkpoint.data(*tensors[i])))
+      messages[i] = frontend::describeNonFinite(*tensors[i], *found);
+  });
   std::erase(messages, "");
   return messages;
 }

@@ -15,6 +15,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <exception>
+#include <system_error>
 #include <unistd.h>
 #include <utility>
 
@@ -35,13 +36,27 @@ static void cleanUp() { removeUnfinishedArtifacts(/*wait=*/false); }
   ::_exit(3);
 }
 
-/// Threads that cannot be made, for example, in code without exceptions.
+/// The system gives no more of something, such as threads to code without exceptions.
+[[noreturn]] static void endByLimit(const char *why) {
+  OutOfMemory::say("error: ");
+  for (const char *part : {why, "; no artifact was written. Ask for fewer threads (--threads), or "
+                                "raise the limit\n"})
+    (void)!::write(STDERR_FILENO, part, std::strlen(part));
+  cleanUp();
+  ::_exit(1);
+}
+
+/// What nobody caught, also in code without exceptions.
 [[noreturn]] static void endByException() {
   try {
     if (std::exception_ptr error = std::current_exception())
       std::rethrow_exception(error);
   } catch (const std::bad_alloc &) {
     OutOfMemory::end();
+  } catch (const std::system_error &error) {
+    if (error.code() == std::errc::resource_unavailable_try_again)
+      endByLimit(error.what());
+    endByFault(error.what());
   } catch (const std::exception &error) {
     endByFault(error.what());
   } catch (...) {

@@ -10,6 +10,9 @@
 #include "llmc/Kernels/CPU/Backend.h"
 #include "llmc/Kernels/NVPTX/Backend.h"
 #include "llmc/Kernels/Passes.h"
+#include "llmc/Runtime/ChatTemplate.h"
+#include "llmc/Runtime/LeftOut.h"
+#include "llmc/Runtime/TokenizerSpec.h"
 #include "llmc/Support/Error.h"
 #include "llmc/Target/Manifest/Manifest.h"
 
@@ -19,22 +22,76 @@ using namespace mlir;
 
 namespace llmc {
 
-/// The tokenizer's tables, or nothing where the model came without one. A tokenizer that
-/// llmc cannot run does not stop the compilation: token ids still work, and it is said.
-static std::optional<std::string> tokenizerOf(const frontend::ModelSource &source) {
-  try {
-    if (source.gguf) {
-      if (source.gguf->tokenizer.model.empty())
-        return std::nullopt;
-      return rt::specFromGguf(frontend::tokenizerFields(source.gguf->tokenizer)).toBytes();
+static std::optional<rt::TokenizerSpec> tokenizerSpecOf(const frontend::ModelSource &source) {
+  if (source.gguf) {
+    if (source.gguf->tokenizer.model.empty())
+      return std::nullopt;
+    try {
+      return rt::specFromGguf(frontend::tokenizerFields(source.gguf->tokenizer));
+    } catch (const rt::UnsupportedTokenizer &) {
+      throw;
+    } catch (const InputError &error) {
+      throw InputError(source.path + ": " + error.what());
     }
-    if (!source.tokenizerFolder.empty() && rt::hasTokenizerFile(source.tokenizerFolder))
-      return rt::specFromHuggingFace(source.tokenizerFolder).toBytes();
-  } catch (const InputError &error) {
+  }
+  if (!source.tokenizerFolder.empty() && rt::hasTokenizerFile(source.tokenizerFolder))
+    return rt::specFromHuggingFace(source.tokenizerFolder);
+  return std::nullopt;
+}
+
+/// A model has rows for all ids that a text can give. Those of added tokens may lie beyond: a
+/// text has them only where somebody writes them, and they are refused then.
+static void checkIds(const rt::TokenizerSpec &spec, int64_t vocabulary) {
+  std::vector<bool> added(spec.tokens.size());
+  for (const rt::AddedToken &token : spec.addedTokens)
+    added[size_t(token.id)] = true;
+  std::string list;
+  for (size_t id = size_t(vocabulary), shown = 0; id < spec.tokens.size(); ++id) {
+    const rt::TokenEntry &token = spec.tokens[id];
+    if (token.type == rt::TokenType::Unused)
+      continue;
+    if (!added[id])
+      throw InputError("the tokenizer's token " + std::to_string(id) + " ('" + token.text +
+                       "') is beyond the model's vocabulary of " + std::to_string(vocabulary) +
+                       " (vocab_size); is it the tokenizer of another model?");
+    if (++shown <= 3)
+      list += (list.empty() ? "" : ", ") + std::to_string(id) + " ('" + token.text + "')";
+    else if (shown == 4)
+      list += " and more";
+  }
+  if (!list.empty())
+    llvm::errs() << "llmc-opt: warning: added tokens of the tokenizer are beyond the model's "
+                    "vocabulary of "
+                 << vocabulary << ", and text with them is refused: " << list << "\n";
+}
+
+/// The tokenizer's tables, or nothing where the model came without one. One that llmc does not
+/// support does not stop the compilation, nor does such a chat template: token ids and plain
+/// text still work. It is said here, and written down for those who miss it later.
+static std::optional<std::string> tokenizerOf(const frontend::ModelSource &source,
+                                              int64_t vocabulary,
+                                              std::map<std::string, std::string> &leftOut) {
+  try {
+    std::optional<rt::TokenizerSpec> spec = tokenizerSpecOf(source);
+    if (!spec)
+      return std::nullopt;
+    checkIds(*spec, vocabulary);
+    try {
+      if (!spec->chatTemplate.empty())
+        rt::ChatTemplate parsed(spec->chatTemplate);
+    } catch (const InputError &error) {
+      llvm::errs() << "llmc-opt: warning: the model's chat template is left out: " << error.what()
+                   << "\n";
+      leftOut[rt::leftOutChatTemplate] = error.what();
+      spec->chatTemplate.clear();
+    }
+    return spec->toBytes();
+  } catch (const rt::UnsupportedTokenizer &error) {
     llvm::errs() << "llmc-opt: warning: the model's tokenizer is left out: " << error.what()
                  << "\n";
+    leftOut[rt::leftOutTokenizer] = error.what();
+    return std::nullopt;
   }
-  return std::nullopt;
 }
 
 /// PTX of every device kernel, and machine code beside it where ptxas is found.
@@ -170,7 +227,11 @@ void packageArtifact(ModuleOp module, const frontend::ResolvedModel *resolved,
       }
   }
   if (resolved) {
-    if (auto tokenizer = tokenizerOf(*resolved->source)) {
+    std::map<std::string, std::string> leftOut;
+    auto tokenizer = tokenizerOf(*resolved->source, resolved->vocabSize, leftOut);
+    for (const auto &[what, why] : leftOut)
+      accepted.push_back(plan::AcceptedAttr::get(module.getContext(), what, why));
+    if (tokenizer) {
       folder.write("tokenizer.bin", *tokenizer);
       folder.record("tokenizer.bin");
       program.setTokenizer("tokenizer.bin");

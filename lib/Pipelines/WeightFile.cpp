@@ -1,5 +1,6 @@
 //===- WeightFile.cpp - packing a checkpoint into weights.bin -------------===//
 #include "WeightFile.h"
+#include "WorkerTeam.h"
 
 #include "llmc/Conversion/WeightSplit.h"
 #include "llmc/Frontend/Checkpoint.h"
@@ -10,9 +11,7 @@
 #include <atomic>
 #include <cstring>
 #include <fcntl.h>
-#include <mutex>
 #include <sys/mman.h>
-#include <thread>
 #include <unistd.h>
 
 namespace llmc {
@@ -225,34 +224,13 @@ void writeWeightFile(plan::ProgramOp program, const frontend::Checkpoint &checkp
     bytes = std::max<int64_t>(bytes, weights.getEnd());
   }
   MappedOutput file(path, uint64_t(bytes));
-  std::atomic<size_t> next{0};
   std::atomic<uint64_t> done{0};
-  std::exception_ptr failure;
-  std::mutex lock;
-  auto work = [&] {
-    for (size_t i; (i = next++) < members.size();) {
-      try {
-        packMember(members[i], checkpoint, file);
-        done += uint64_t(members[i].weights.getBytes());
-        if (progress)
-          progress(done, uint64_t(bytes));
-      } catch (...) {
-        std::lock_guard guard(lock);
-        if (!failure)
-          failure = std::current_exception();
-        next = members.size();
-      }
-    }
-  };
-  unsigned count = threads ? threads : std::max(1u, std::thread::hardware_concurrency());
-  std::vector<std::thread> team;
-  for (unsigned t = 1; t < count; ++t)
-    team.emplace_back(work);
-  work();
-  for (std::thread &thread : team)
-    thread.join();
-  if (failure)
-    std::rethrow_exception(failure);
+  forEachOnThreads(threads, members.size(), [&](size_t i) {
+    packMember(members[i], checkpoint, file);
+    done += uint64_t(members[i].weights.getBytes());
+    if (progress)
+      progress(done, uint64_t(bytes));
+  });
 }
 
 } // namespace llmc

@@ -22,6 +22,8 @@ public:
   /// For messages.
   std::string manifestPath() const { return (dir / "manifest.json").string(); }
   bool hasTokenizer() const { return !description.tokenizerFile.empty(); }
+  /// Why the compilation left something out (LeftOut.h); empty where it did not.
+  std::string whyLeftOut(const std::string &what) const;
   /// Read at the first call. Throws InputError where the artifact has none.
   const Tokenizer &tokenizer() const;
 

@@ -8,6 +8,8 @@
 #ifndef LLMC_RUNTIME_TOKENIZERSPEC_H
 #define LLMC_RUNTIME_TOKENIZERSPEC_H
 
+#include "llmc/Support/Error.h"
+
 #include <cstdint>
 #include <filesystem>
 #include <optional>
@@ -16,6 +18,11 @@
 #include <vector>
 
 namespace llmc::rt {
+
+/// The tokenizer is of a kind, or takes a step, that llmc does not run: nothing is wrong with it.
+struct UnsupportedTokenizer : InputError {
+  using InputError::InputError;
+};
 
 /// The numbers are those of GGUF's `tokenizer.ggml.token_type`.
 enum class TokenType : uint8_t {

@@ -63,7 +63,7 @@ Decoder::Decoder(const TokenizerSpec &spec) : spec(spec) {
                    (step.kind == Kind::Replace && !step.regex && !step.pattern.empty() &&
                     characterLength(step.pattern[0]) == step.pattern.size());
       if (!local)
-        throw InputError("The decoder's step " + std::to_string(regexes.size()) +
+        throw UnsupportedTokenizer("The decoder's step " + std::to_string(regexes.size()) +
                          " works on the whole text behind a step that joins the tokens. This is "
                          "supported for Fuse, Strip, Metaspace and the Replace of one character "
                          "only, because the text is shown while it is made.");

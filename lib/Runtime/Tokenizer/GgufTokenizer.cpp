@@ -41,7 +41,7 @@ constexpr const char *supportedModels =
   for (const ForeignModel &foreign : foreignModels)
     if (model == foreign.name)
       what = std::string("(") + foreign.what + ") is not supported";
-  throw InputError("The GGUF file's tokenizer.ggml.model \"" + model + "\" " + what +
+  throw UnsupportedTokenizer("The GGUF file's tokenizer.ggml.model \"" + model + "\" " + what +
                    "; supported are " + supportedModels + ".");
 }
 
@@ -71,7 +71,7 @@ private:
     std::string pre = fields.pre.value_or("default");
     NamedPreTokenizer rules;
     if (!namedPreTokenizer(pre, rules))
-      throw InputError("The GGUF file's tokenizer.ggml.pre is \"" + pre +
+      throw UnsupportedTokenizer("The GGUF file's tokenizer.ggml.pre is \"" + pre +
                        "\", which is not supported. If its rules are those of another model, "
                        "write the name of that one into the file. Supported are: " +
                        namedPreTokenizerList() + ".");

@@ -16,7 +16,7 @@ using nlohmann::json;
 using Kind = PreTokenizerStep::Kind;
 
 [[noreturn]] void unsupported(const std::string &what, const std::string &type) {
-  throw InputError("The " + what + " \"" + type +
+  throw UnsupportedTokenizer("The " + what + " \"" + type +
                    "\" of tokenizer.json is not supported.");
 }
 
@@ -146,7 +146,7 @@ void readNormalizerAt(const json &node, TokenizerSpec &spec, unsigned depth) {
     step.content = textOf(node, "prepend");
   } else if (step.kind == Step::Precompiled) {
     if (!spec.charsmap.empty())
-      throw InputError("Two Precompiled normalizers in tokenizer.json are not supported.");
+      throw UnsupportedTokenizer("Two Precompiled normalizers in tokenizer.json are not supported.");
     auto map = node.find("precompiled_charsmap");
     if (map != node.end() && !map->is_null())
       spec.charsmap = decodeBase64(textOf(node, "precompiled_charsmap"));

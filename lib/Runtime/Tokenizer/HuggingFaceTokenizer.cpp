@@ -4,6 +4,7 @@
 #include "Normalizer.h"
 #include "SpecBuilder.h"
 #include "llmc/Support/Error.h"
+#include "llmc/Support/JsonError.h"
 
 #include <algorithm>
 #include <charconv>
@@ -40,11 +41,19 @@ bool isThere(const fs::path &path) {
   return fs::exists(path, error);
 }
 
+json parseFile(const fs::path &path) {
+  try {
+    return json::parse(readFile(path));
+  } catch (const json::exception &error) {
+    throw InputError(path.filename().string() + " is no JSON: " + jsonErrorText(error) + ".");
+  }
+}
+
 /// An object, empty where there is no such file.
 json readOptional(const fs::path &path) {
   if (!isThere(path))
     return json::object();
-  json value = json::parse(readFile(path));
+  json value = parseFile(path);
   if (!value.is_object())
     throw InputError(path.string() + " is not a JSON object.");
   return value;
@@ -73,6 +82,15 @@ public:
         generation(readOptional(dir / "generation_config.json")) {}
 
   TokenizerSpec read() {
+    try {
+      return readParts();
+    } catch (const json::exception &error) {
+      throw InputError(where + ": " + jsonErrorText(error) + ".");
+    }
+  }
+
+private:
+  TokenizerSpec readParts() {
     fs::path pieces = sentencePieceFile(dir);
     if (!isThere(dir / "tokenizer.json") && !pieces.empty()) {
       spec = specFromSentencePiece(readFile(pieces));
@@ -87,15 +105,15 @@ public:
     return std::move(spec);
   }
 
-private:
   void readTokenizerJson() {
-    file = json::parse(readFile(dir / "tokenizer.json"));
+    file = parseFile(dir / "tokenizer.json");
     if (!file.is_object() || !file.contains("model") || !file["model"].is_object())
-      throw InputError("It has no \"model\".");
+      throw InputError("tokenizer.json has no object \"model\".");
     const json &model = file["model"];
     readNormalizer(member("normalizer"), spec);
     readPreTokenizer(member("pre_tokenizer"), spec);
     readDecoder(member("decoder"), spec);
+    where = "tokenizer.json: \"model\"";
     std::string type = checkModel(model);
     if (type == "Unigram")
       readUnigram(model);
@@ -103,6 +121,7 @@ private:
       readVocabulary(model);
     readAddedTokens();
     normalizeAddedTokens();
+    where = "tokenizer.json: \"model\"";
     if (type == "BPE")
       readMerges(model);
     else // tokens that the model does not have take no part in its sums
@@ -112,7 +131,8 @@ private:
     spec.source = "huggingface:" + type;
   }
 
-  json member(const char *key) const {
+  json member(const char *key) {
+    where = std::string("tokenizer.json: \"") + key + "\"";
     auto it = file.find(key);
     return it == file.end() ? json(nullptr) : *it;
   }
@@ -123,17 +143,17 @@ private:
                                            : model.contains("unk_id") ? "Unigram"
                                                                       : "");
     if (type != "BPE" && type != "Unigram")
-      throw InputError("Its model is \"" + type +
+      throw UnsupportedTokenizer("Its model is \"" + type +
                        "\", which is not supported; BPE and Unigram are.");
     for (const char *affix : {"continuing_subword_prefix", "end_of_word_suffix"})
       if (auto it = model.find(affix);
           it != model.end() && it->is_string() && !it->get<std::string>().empty())
-        throw InputError(std::string("Its model has the ") + affix + " \"" +
+        throw UnsupportedTokenizer(std::string("Its model has the ") + affix + " \"" +
                          it->get<std::string>() +
                          "\", which is not supported.");
     if (auto it = model.find("dropout");
         it != model.end() && it->is_number() && it->get<double>() > 0)
-      throw InputError("Its model has a dropout, so it is not the same twice.");
+      throw UnsupportedTokenizer("Its model has a dropout, so it is not the same twice.");
     auto flag = [&](const char *key) {
       auto it = model.find(key);
       return it != model.end() && it->is_boolean() && it->get<bool>();
@@ -160,7 +180,7 @@ private:
     }
     auto unknown = model.find("unk_id");
     if (unknown == model.end() || unknown->is_null())
-      throw InputError("Its model has no unk_id, so it cannot encode every text. This is not "
+      throw UnsupportedTokenizer("Its model has no unk_id, so it cannot encode every text. This is not "
                        "supported.");
     spec.modelUnknownId = spec.unkId = checkedId(*unknown, "the unknown token (unk_id)");
   }
@@ -212,6 +232,7 @@ private:
     for (const json &token : member("added_tokens"))
       addToken(checkedId(token.at("id"), "an added token"), token);
     // The class that loads a tokenizer adds what only its configuration has.
+    where = "tokenizer_config.json: \"added_tokens_decoder\"";
     auto more = config.find("added_tokens_decoder");
     if (more == config.end() || !more->is_object())
       return;
@@ -328,6 +349,7 @@ private:
   /// Some classes of transformers replace the post-processor of the file by
   /// their own, made from two flags of the configuration.
   void applyTokenizerClass() {
+    where = "tokenizer_config.json: \"tokenizer_class\"";
     std::string name = config.value("tokenizer_class", "");
     bool replaces = name.starts_with("LlamaTokenizer") || name.starts_with("CodeLlamaTokenizer") ||
                     name.starts_with("GemmaTokenizer") || name.starts_with("CohereTokenizer");
@@ -353,17 +375,24 @@ private:
       return;
     }
     auto it = config.find("chat_template");
-    if (it == config.end())
+    if (it == config.end() || it->is_null())
       return;
-    if (it->is_string())
+    where = "tokenizer_config.json: \"chat_template\"";
+    if (it->is_string()) {
       spec.chatTemplate = it->get<std::string>();
+      return;
+    }
+    if (!it->is_array())
+      throw InputError(where + " is " + it->type_name() +
+                       "; it must be a text, or a list of objects with a name and a template.");
     // Several templates, by name.
-    if (it->is_array())
-      for (const json &entry : *it)
-        if (entry.is_object() && entry.value("name", "") == "default")
-          spec.chatTemplate = entry.value("template", "");
+    for (const json &entry : *it)
+      if (entry.at("name").get<std::string>() == "default")
+        spec.chatTemplate = entry.at("template").get<std::string>();
   }
 
+  /// What is being read, for messages on values of the wrong kind.
+  std::string where = "tokenizer.json";
   fs::path dir;
   json file, config, specialMap, generation;
   TokenizerSpec spec;
@@ -378,8 +407,9 @@ bool hasTokenizerFile(const fs::path &dir) {
 TokenizerSpec specFromHuggingFace(const fs::path &dir) {
   try {
     return FolderReader(dir).read();
-  } catch (const json::exception &error) {
-    throw InputError("The tokenizer in " + dir.string() + " cannot be read: " + error.what());
+  } catch (const UnsupportedTokenizer &error) {
+    throw UnsupportedTokenizer("The tokenizer in " + dir.string() + " cannot be used: " +
+                               error.what());
   } catch (const InputError &error) {
     throw InputError("The tokenizer in " + dir.string() + " cannot be used: " + error.what());
   }

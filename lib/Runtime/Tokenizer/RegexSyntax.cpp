@@ -1,6 +1,7 @@
 //===- RegexSyntax.cpp - Oniguruma's syntax for PCRE2 ---------------------===//
 #include "RegexSyntax.h"
 
+#include "llmc/Runtime/TokenizerSpec.h"
 #include "llmc/Support/Error.h"
 
 #include <algorithm>
@@ -304,7 +305,7 @@ private:
   }
 
   [[noreturn]] void fail(const std::string &why) {
-    throw InputError("The tokenizer's pattern \"" + std::string(pattern) + "\" cannot be used: " + why + ".");
+    throw UnsupportedTokenizer("The tokenizer's pattern \"" + std::string(pattern) + "\" cannot be used: " + why + ".");
   }
 
   std::string_view pattern;

@@ -20,6 +20,10 @@ namespace {
   throw InputError("The SentencePiece model " + what + ".");
 }
 
+[[noreturn]] void failUnsupported(const std::string &what) {
+  throw UnsupportedTokenizer("The SentencePiece model " + what + ".");
+}
+
 /// The fields of one message, in their order.
 class Message {
 public:
@@ -254,7 +258,7 @@ TokenizerSpec specFromSentencePiece(std::string_view bytes) {
       std::string denormalizer;
       readNormalizer(message.bytes(field), denormalizer);
       if (!denormalizer.empty())
-        fail("has a denormalizer_spec with a charsmap, which is not supported");
+        failUnsupported("has a denormalizer_spec with a charsmap, which is not supported");
     }
   }
   if (trainer.modelType == 2)
@@ -262,7 +266,7 @@ TokenizerSpec specFromSentencePiece(std::string_view bytes) {
   else if (trainer.modelType == 1)
     spec.kind = TokenizerKind::SentencePieceUnigram;
   else
-    fail("has the model_type " + std::to_string(trainer.modelType) +
+    failUnsupported("has the model_type " + std::to_string(trainer.modelType) +
          (trainer.modelType == 3 ? " (words)" : trainer.modelType == 4 ? " (characters)" : "") +
          ", which is not supported; 1 (unigram) and 2 (BPE) are");
   std::unordered_set<std::string_view> seen;

@@ -15,6 +15,7 @@
 //===----------------------------------------------------------------------===//
 #include "SpecLimits.h"
 #include "llmc/Runtime/TokenizerSpec.h"
+#include "llmc/Support/JsonError.h"
 
 #include <bit>
 #include <cstring>
@@ -332,6 +333,51 @@ json addedTokensJson(const TokenizerSpec &spec) {
   return list;
 }
 
+json headerOf(const TokenizerSpec &spec) {
+  size_t textBytes = 0;
+  for (const TokenEntry &token : spec.tokens)
+    textBytes += token.text.size();
+  return {{"kind", nameOf(kindNames, spec.kind)},
+          {"source", spec.source},
+          {"tables",
+           {{"tokens", spec.tokens.size()},
+            {"text_bytes", textBytes},
+            {"scores", spec.scores.size()},
+            {"log_probabilities", spec.logProbabilities.size()},
+            {"merges", spec.merges.size()},
+            {"charsmap_bytes", spec.charsmap.size()}}},
+          {"added_tokens", addedTokensJson(spec)},
+          {"normalizers", normalizersJson(spec)},
+          {"pre_tokenizer", preTokenizerJson(spec)},
+          {"decoder", decoderJson(spec)},
+          {"ignore_merges", spec.ignoreMerges},
+          {"byte_fallback", spec.byteFallback},
+          {"model_unknown", optionalId(spec.modelUnknownId)},
+          {"fuse_unknown", spec.fuseUnknown},
+          {"bos", optionalId(spec.bosId)},
+          {"eos", optionalId(spec.eosId)},
+          {"unk", optionalId(spec.unkId)},
+          {"pad", optionalId(spec.padId)},
+          {"eot", optionalId(spec.eotId)},
+          {"end_of_generation", spec.endOfGenerationIds},
+          {"prefix", spec.prefixIds},
+          {"suffix", spec.suffixIds},
+          {"chat_template", spec.chatTemplate}};
+}
+
+/// A header is what writing its tokenizer gives, and nothing else: a key that nobody reads could
+/// be meant to change something.
+void requireSame(const json &expected, const json &given) {
+  if (expected == given)
+    return;
+  const json change = json::diff(expected, given).front();
+  std::string place = change.at("path").get<std::string>();
+  fail(change.at("op") == "add"
+           ? "its header has \"" + place + "\", which is not known. Compile the model again."
+           : "its header differs at \"" + place + "\" from what this build writes. Compile the "
+             "model again.");
+}
+
 void readTokens(Tables &tables, const Reader &sizes, TokenizerSpec &spec) {
   size_t count = sizes.count("tokens", maxTokens);
   size_t textBytes = sizes.count("text_bytes", maxTokens * maxTokenBytes);
@@ -400,6 +446,7 @@ TokenizerSpec readSpec(std::string_view bytes) {
   spec.suffixIds = reader.ids("suffix");
   spec.chatTemplate = reader.text("chat_template");
   spec.validate();
+  requireSame(headerOf(spec), header);
   return spec;
 }
 
@@ -413,33 +460,7 @@ std::string TokenizerSpec::toBytes() const {
     types += static_cast<char>(token.type);
     lengths.push_back(static_cast<uint32_t>(token.text.size()));
   }
-  json header = {{"kind", nameOf(kindNames, kind)},
-                 {"source", source},
-                 {"tables",
-                  {{"tokens", tokens.size()},
-                   {"text_bytes", texts.size()},
-                   {"scores", scores.size()},
-                   {"log_probabilities", logProbabilities.size()},
-                   {"merges", merges.size()},
-                   {"charsmap_bytes", charsmap.size()}}},
-                 {"added_tokens", addedTokensJson(*this)},
-                 {"normalizers", normalizersJson(*this)},
-                 {"pre_tokenizer", preTokenizerJson(*this)},
-                 {"decoder", decoderJson(*this)},
-                 {"ignore_merges", ignoreMerges},
-                 {"byte_fallback", byteFallback},
-                 {"model_unknown", optionalId(modelUnknownId)},
-                 {"fuse_unknown", fuseUnknown},
-                 {"bos", optionalId(bosId)},
-                 {"eos", optionalId(eosId)},
-                 {"unk", optionalId(unkId)},
-                 {"pad", optionalId(padId)},
-                 {"eot", optionalId(eotId)},
-                 {"end_of_generation", endOfGenerationIds},
-                 {"prefix", prefixIds},
-                 {"suffix", suffixIds},
-                 {"chat_template", chatTemplate}};
-  std::string text = header.dump();
+  std::string text = headerOf(*this).dump();
   std::string out(magic);
   append(out, std::vector<uint32_t>{formatVersion, static_cast<uint32_t>(text.size())});
   out += text;
@@ -457,7 +478,7 @@ TokenizerSpec TokenizerSpec::fromBytes(std::string_view bytes, std::string_view 
   try {
     return readSpec(bytes);
   } catch (const json::exception &error) {
-    throw InputError(std::string(name) + ": its header is not JSON: " + error.what());
+    throw InputError(std::string(name) + ": its header is not JSON: " + jsonErrorText(error));
   } catch (const InputError &error) {
     throw InputError(std::string(name) + ": " + error.what());
   }

@@ -76,6 +76,9 @@ TEST(TokenizerSpec, RefusesDamagedHeaders) {
   EXPECT_THAT(messageOfFile(good.bytes(/*version=*/1)), HasSubstr("x.bin: "));
   EXPECT_THAT(messageOfFile(good.bytes(/*version=*/1)), HasSubstr("version is 1"));
   EXPECT_THAT(messageOfFile("{}"), HasSubstr("does not begin with"));
+  EXPECT_THAT(with([](json &f) { f["truncation"] = 5; }), HasSubstr("\"/truncation\""));
+  EXPECT_THAT(with([](json &f) { f["added_tokens"][0]["fuzzy"] = true; }),
+              HasSubstr("\"/added_tokens/0/fuzzy\", which is not known"));
   EXPECT_THAT(with([](json &f) { f["kind"] = "word-piece"; }), HasSubstr("sentence-piece-bpe"));
   EXPECT_THAT(with([](json &f) { f["kind"] = "unigram"; }), HasSubstr("log_probabilities has 0"));
   EXPECT_THAT(with([](json &f) { f.erase("bos"); }), HasSubstr("\"bos\" is missing"));
