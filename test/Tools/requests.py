@@ -51,7 +51,7 @@ print("several prompts: equal to runs alone")
 
 lines = [json.dumps({"id": i, "prompt": prompt, "max_tokens": 6, "temperature": 0.8, "seed": 11,
                      "logprobs": 1}) for i, prompt in enumerate(prompts)]
-bad = ["no json", "[1]", '{"prompt": "a", "unknown": 1}', '{"prompt": "a", "seed": -1}',
+bad = ["no json", "[1]", '{"prompt": "a", "prompt": "b"}', '{"prompt": "a", "unknown": 1}', '{"prompt": "a", "seed": -1}',
        '{"id": "both", "prompt": "a", "messages": []}', '{"prompt": "a", "top_p": 7}']
 out = [json.loads(line)
        for line in llmc("--jsonl", "-", given="\n".join([*lines, "", *bad]), code=1).splitlines()]
@@ -63,7 +63,7 @@ for i, one in enumerate(alone):
     same(one, results[i], "JSON lines")
     if results[i]["line"] != i + 1:
         sys.exit(f"line {results[i]['line']} of request {i}")
-if sorted(faults) != [7, 8, 9, 10, 11, 12] or faults[11].get("id") != "both":
+if sorted(faults) != [7, 8, 9, 10, 11, 12, 13] or faults[12].get("id") != "both":
     sys.exit(f"faults: {faults}")
 print(f"JSON lines: equal to runs alone, {len(faults)} faults told by line")
 

@@ -1,12 +1,16 @@
 //===- Requests.cpp - JSON lines in and out -------------------------------===//
 
 #include "Requests.h"
+#include "llmc/Runtime/LeftOut.h"
+#include "llmc/Support/JsonError.h"
 
 #include <cerrno>
 #include <cstring>
 #include <fcntl.h>
 #include <iostream>
+#include <memory>
 #include <poll.h>
+#include <set>
 #include <unistd.h>
 
 using nlohmann::json;
@@ -57,7 +61,10 @@ std::vector<int32_t> promptTokens(const rt::Artifact &artifact, const std::strin
                                   const PromptOptions &options) {
   const rt::Tokenizer &tokenizer = artifact.tokenizer();
   bool raw = options.raw;
-  if (!raw && tokenizer.spec().chatTemplate.empty() && !options.chat.chatTemplate) {
+  // Of a template that was left out, the reason is an error: taking the prompt as it is would
+  // not be what the model was made for.
+  bool leftOut = !artifact.whyLeftOut(rt::leftOutChatTemplate).empty();
+  if (!raw && !leftOut && tokenizer.spec().chatTemplate.empty() && !options.chat.chatTemplate) {
     if (!options.system.empty())
       throw UsageError("--system: the model has no chat template to put it into");
     if (!options.chat.variables.is_null())
@@ -280,13 +287,27 @@ ordered_json messagesOf(const ordered_json &given) {
   return messages;
 }
 
+/// Refuses an object with a key twice, of which the library would take one.
+ordered_json::parser_callback_t refuseRepeatedKeys() {
+  auto open = std::make_shared<std::vector<std::set<std::string>>>();
+  return [open](int, json::parse_event_t event, ordered_json &parsed) {
+    if (event == json::parse_event_t::object_start)
+      open->emplace_back();
+    else if (event == json::parse_event_t::object_end)
+      open->pop_back();
+    else if (event == json::parse_event_t::key && !open->back().insert(parsed.get<std::string>()).second)
+      failAt(parsed.get<std::string>(), "stands twice in one object");
+    return true;
+  };
+}
+
 LineRequest readRequest(const std::string &line, const JsonLines &arguments,
                         const rt::Artifact &artifact, json &id) {
   ordered_json object;
   try {
-    object = ordered_json::parse(line);
+    object = ordered_json::parse(line, refuseRepeatedKeys());
   } catch (const json::exception &error) {
-    throw InputError(std::string("is no JSON: ") + error.what());
+    throw InputError("is no JSON: " + jsonErrorText(error));
   }
   if (!object.is_object())
     throw InputError("is " + std::string(object.type_name()) + ", wanted a JSON object");

@@ -36,10 +36,10 @@ std::vector<rt::TraceTensor> traceArtifact(const TraceArguments &arguments) {
   int64_t context = int64_t(request.prompt.size()) + request.greedy;
   if (!request.otherPrompt.empty())
     context = std::max(context, int64_t(request.otherPrompt.size()) + request.greedy + 4);
-  // A generated token that ends the trace takes no place.
+  // A generated token that ends the trace takes no place; what is too long all the same is
+  // refused as the prompt that it is.
   const rt::Limits &limits = artifact->manifest().limits;
-  if (context > limits.maxContext && int64_t(request.prompt.size()) <= limits.maxContext)
-    context = limits.maxContext;
+  context = std::min(context, limits.maxContext);
   rt::Session session(artifact, arguments.deployment.options(
                                     *artifact, request.otherPrompt.empty() ? 1 : 2, context));
   return rt::traceSession(session, request.prompt,

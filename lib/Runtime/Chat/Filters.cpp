@@ -22,6 +22,14 @@ bool flag(const Arguments &arguments, size_t place, const char *name, bool fallb
   return value ? value->truthy() : fallback;
 }
 
+/// That many spaces, none where it is negative; refused where a template asks for too many.
+size_t spaces(int64_t width) {
+  constexpr int64_t widest = 10000;
+  if (width > widest)
+    throw TemplateError("an indent is wider than " + std::to_string(widest));
+  return size_t(std::max<int64_t>(width, 0));
+}
+
 Value json(Interpreter &interpreter, const Value &value, const Arguments &arguments) {
   interpreter.charge(value.weight());
   // transformers: tojson(x, ensure_ascii, indent, separators, sort_keys)
@@ -33,9 +41,7 @@ Value json(Interpreter &interpreter, const Value &value, const Arguments &argume
     style.item = ",";
     style.indent = indent->isString()
                        ? indent->text()
-                       : std::string(static_cast<size_t>(
-                                         std::clamp<int64_t>(indent->integer(), 0, 64)),
-                                     ' ');
+                       : std::string(spaces(indent->integer()), ' ');
     if (style.indent.size() > 64)
       throw TemplateError("the indent of tojson is longer than 64 bytes");
   }
@@ -57,8 +63,7 @@ Value indented(Interpreter &interpreter, const Value &value, const Arguments &ar
   if (width)
     prefix = width->isString()
                  ? width->text()
-                 : std::string(static_cast<size_t>(std::clamp<int64_t>(width->integer(), 0, 1000)),
-                               ' ');
+                 : std::string(spaces(width->integer()), ' ');
   bool first = flag(arguments, 1, "first", false), blank = flag(arguments, 2, "blank", false);
   const std::string text = value.str();
   std::string out;

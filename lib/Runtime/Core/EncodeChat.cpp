@@ -2,6 +2,7 @@
 
 #include "llmc/Runtime/Artifact.h"
 #include "llmc/Runtime/ChatTemplate.h"
+#include "llmc/Runtime/LeftOut.h"
 #include "llmc/Support/Error.h"
 
 namespace llmc::rt {
@@ -11,6 +12,10 @@ std::vector<int32_t> encodeChat(const Artifact &artifact, const nlohmann::ordere
   const Tokenizer &tokenizer = artifact.tokenizer();
   const TokenizerSpec &spec = tokenizer.spec();
   const std::string &source = given.chatTemplate ? *given.chatTemplate : spec.chatTemplate;
+  if (std::string why = artifact.whyLeftOut(leftOutChatTemplate); source.empty() && !why.empty())
+    throw InputError(artifact.manifestPath() +
+                     ": the compilation left the model's chat template out: " + why +
+                     "; give it another template, or the text as it is to go on with");
   if (source.empty())
     throw InputError(artifact.manifestPath() +
                      ": the model has no chat template; give it the text as it is to go on with");

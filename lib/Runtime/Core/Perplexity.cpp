@@ -10,6 +10,12 @@ namespace llmc::rt {
 double Perplexity::perplexity() const { return std::exp(meanNll); }
 
 double logProbability(std::span<const float> logits, int32_t token) {
+  for (size_t i = 0; i < logits.size(); ++i)
+    if (std::isnan(logits[i]) || logits[i] == HUGE_VALF)
+      throw InputError("The logit at position " + std::to_string(i) + " of " +
+                       std::to_string(logits.size()) + " is " +
+                       (std::isnan(logits[i]) ? "NaN" : "plus infinity") +
+                       "; the model or its weights are damaged.");
   double largest = *std::max_element(logits.begin(), logits.end()), sum = 0;
   for (float logit : logits)
     sum += std::exp(double(logit) - largest);

@@ -90,6 +90,9 @@ std::string Sequences::largerContext() const {
   if (limits.maxContext < limits.compiledContext)
     return "take a larger context (--context, at most " + std::to_string(limits.compiledContext) +
            " with this artifact)";
+  if (limits.modelContext && limits.compiledContext >= limits.modelContext)
+    return "take a model of more positions: this one ends at " +
+           std::to_string(limits.modelContext);
   return "compile the artifact for a larger context (llmc-opt --max-context N)";
 }
 

@@ -17,6 +17,7 @@ public:
   struct Shape {
     int64_t sequences, blocks, blockTokens, maxContext;
     int64_t compiledContext; ///< that the artifact allows at most
+    int64_t modelContext;    ///< that the model has positions for; 0: not known
     bool permuted;
     /// Lengths, ascending: a sequence that grows past one is computed anew.
     std::vector<int64_t> recomputeBeyond;

@@ -27,6 +27,7 @@ Sequences::Shape shapeOf(const Artifact &artifact, const SessionOptions &options
   shape.recomputeBeyond = artifact.manifest().recomputeBeyond;
   shape.blockTokens = limits.blockTokens;
   shape.compiledContext = limits.maxContext;
+  shape.modelContext = artifact.manifest().model.contextLength;
   shape.sequences = options.maxSequences
                         ? bounded(options.maxSequences, limits.maxSequences,
                                   "a number of sequences", "max_sequences", "--max-sequences")

@@ -87,8 +87,9 @@ std::vector<TraceTensor> traceSession(Session &session, const std::vector<int32_
   if (!options.otherPrompt.empty()) {
     Request other;
     other.prompt = options.otherPrompt;
-    other.maxTokens = std::min<int64_t>(std::max<int64_t>(options.greedy, 4),
-                                        session.maxContext() - int64_t(other.prompt.size()) + 1);
+    int64_t places = session.maxContext() - int64_t(other.prompt.size()) + 1;
+    other.maxTokens =
+        std::min(std::max<int64_t>(options.greedy, 4), std::max<int64_t>(places, 0));
     other.next = [](std::span<const float> row) { return std::optional(largestOf(row)); };
     scheduler.submit(std::move(other));
   }

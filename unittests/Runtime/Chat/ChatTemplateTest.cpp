@@ -140,6 +140,13 @@ TEST(ChatTemplate, Filters) {
             "a\n  bab[1]");
 }
 
+TEST(ChatTemplate, IndentsAsWideAsAskedOrNotAtAll) {
+  EXPECT_EQ(render("{{ ('a\\nb'|indent(1500))|length }}"), "1503");
+  EXPECT_EQ(render("{{ 'a\\nb'|indent(-3) }}"), "a\nb");
+  EXPECT_THROW(render("{{ 'a\\nb'|indent(10001) }}"), llmc::InputError);
+  EXPECT_THROW(render("{{ [1]|tojson(indent=65) }}"), llmc::InputError);
+}
+
 TEST(ChatTemplate, Json) {
   EXPECT_EQ(render("{{ d|tojson }}"), R"({"b": 1, "a": [1, "z", null, true, 1.0, 1e+20, 1e-07]})");
   EXPECT_EQ(render("{{ {'k': [1, {}], 'e': []}|tojson(indent=2) }}"),
