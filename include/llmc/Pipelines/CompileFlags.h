@@ -39,9 +39,9 @@ inline void addQuantizeFlag(CLI::App &app, DescriptionOptions &options) {
                  "Format of blocks that the float weights of products are quantised to: " +
                      frontend::quantizableNames())
       ->check(CLI::Validator(
-          [](std::string &name) {
+          [](const std::string &name) {
             try {
-              name = frontend::quantizableFormat(name).name;
+              frontend::quantizableFormat(name);
             } catch (const UsageError &error) {
               return std::string(error.what());
             }
