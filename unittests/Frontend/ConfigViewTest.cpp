@@ -122,7 +122,7 @@ TEST(ConfigView, RopeValuesWithoutUsableFrequencies) {
                                 "beta_fast": 1e-320, "original_max_position_embeddings": 32}})"),
                      HasSubstr("rope_scaling.beta_fast"), HasSubstr("e-320"));
   // Each in range, their product is not.
-  EXPECT_INPUT_ERROR(ropeOf(R"({"rope_theta": 1e38, "rope_scaling": {"type": "linear",
+  EXPECT_INPUT_ERROR(ropeOf(R"({"rope_theta": 1e38, "rope_scaling": {"type": "proportional",
                                 "factor": 1e30}})"),
                      HasSubstr("frequency"), HasSubstr("rope_scaling.factor = 1e"));
   EXPECT_INPUT_ERROR(ropeOf(R"({"rope_scaling": {"rope_type": "yarn", "factor": 4, "mscale": -1e9,
@@ -135,7 +135,7 @@ TEST(ConfigView, EmptyObjectsAndDottedKeysAreEntries) {
                      HasSubstr("rope_parameters.rope_theta"));
   EXPECT_INPUT_ERROR(ropeOf(R"({"rope_theta": {}})"), HasSubstr("rope_theta"));
   ConfigView config = view(
-      R"({"foo": {}, "rope_parameters": {"factor": 1, "bar": {}, "rope_theta": 5.0, "x.y": 1},
+      R"({"foo": {}, "rope_parameters": {"rope_type": "default", "factor": 1, "bar": {}, "rope_theta": 5.0, "x.y": 1},
           "rope_parameters.factor": 2, "rope_parameters.rope_theta": 3})");
   config.rope({8, 10000.0, "", "rope"});
   ConfigLedger ledger = config.finish({"rope_parameters.rope_theta"});

@@ -71,6 +71,39 @@ TEST(Rope, StoredDivisors) {
   expectNear(computeInvFreq(rope), {1, 0.05, 0.0025, 0.000125});
 }
 
+static std::string faultOf(const std::string &rope, const std::string &key = "rope_parameters") {
+  ConfigView view(parseJson("{\"" + key + "\": " + rope + "}", "config.json"), "config.json", {});
+  try {
+    view.rope({16, 10000.0, "", "rope"});
+  } catch (const llmc::InputError &error) {
+    return error.what();
+  }
+  return "";
+}
+
+TEST(Rope, FieldsThatScaleNeedTheTypeThatSaysHow) {
+  EXPECT_EQ(faultOf(R"({"factor": 4.0, "beta_fast": 32})", "rope_scaling"),
+            "config.json: the rotary embedding is scaled by 'rope_scaling.factor' = 4, "
+            "'rope_scaling.beta_fast' = 32, but 'rope_type' (or 'type') is missing, which says "
+            "how; add it beside them, \"default\" where nothing is scaled");
+  EXPECT_NE(faultOf(R"({"short_factor": [1, 1]})"), "");
+  EXPECT_EQ(faultOf(R"({"rope_theta": 10000.0})"), "");
+  // transformers writes it beside the type that does not use it.
+  EXPECT_EQ(faultOf(R"({"rope_type": "default", "factor": 4.0})"), "");
+}
+
+TEST(Rope, StretchesByFactorsThatAreLeftInF32) {
+  for (const char *type : {"linear", "yarn"})
+    for (const char *factor : {"0.5", "2000000.0", "1.0", "1000000.0"}) {
+      std::string fault = faultOf(std::string(R"({"rope_type": ")") + type +
+                                  R"(", "original_max_position_embeddings": 64, "factor": )" +
+                                  factor + "}");
+      bool isWrong = std::string(factor) == "0.5" || std::string(factor) == "2000000.0";
+      EXPECT_EQ(fault.find("must be from 1 to 1000000") != std::string::npos, isWrong) << fault;
+      EXPECT_EQ(fault.empty(), !isWrong) << fault;
+    }
+}
+
 /// Cases of Inputs/Rope/make_rope.py, each config read and its frequencies compared bit by bit.
 TEST(Rope, EveryScalingHasThePublishedFrequencies) {
   Json cases = readJsonFile(llmc::test::sourceFolder() + "/unittests/Frontend/Inputs/Rope/rope.json");

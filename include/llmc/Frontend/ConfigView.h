@@ -52,6 +52,11 @@ public:
     const Json *value;
   };
 
+  /// The keys of the file that config keys were made of: messages name both.
+  void setOrigins(std::map<std::string, std::string> keys) { origins = std::move(keys); }
+  /// "'hidden_size'", or "'llama.embedding_length' (here 'hidden_size')".
+  std::string quoted(const std::string &path) const;
+
   /// The value under its current name, or null when absent; marks it used by `user`.
   const Json *use(const std::string &key, const std::string &user);
   const Json *peek(const std::string &key) const;
@@ -100,7 +105,7 @@ private:
 
   std::shared_ptr<const Json> root;
   std::string file;
-  std::map<std::string, std::string> synonyms;
+  std::map<std::string, std::string> synonyms, origins;
   /// Current name -> every spelling in the file.
   std::map<std::string, Spellings> entries;
   /// Layer type ("" for all layers) -> field -> every spelling.

@@ -151,6 +151,11 @@ static void dumpInto(const Json &json, std::string &out) {
     out += std::to_string(json.integer);
     break;
   case Json::Kind::Double: {
+    // A whole number beyond int64 keeps its digits as text.
+    if (!json.text.empty()) {
+      out += json.text;
+      break;
+    }
     if (!std::isfinite(json.number)) {
       out += std::isnan(json.number) ? "NaN" : json.number < 0 ? "-Infinity" : "Infinity";
       break;

@@ -14,17 +14,19 @@ void Resolver::problem(Problem::Kind kind, std::string message, bool structural)
 
 void Resolver::readConfig() {
   Json config;
+  std::map<std::string, std::string> origins;
   if (source.isGguf()) {
     if (!description.gguf)
       throw UnsupportedError(source.path + ": description '" + description.name +
                              "' has no section for GGUF files");
-    config = ggufConfig(*source.gguf, *description.gguf);
+    config = ggufConfig(*source.gguf, *description.gguf, &origins);
     model.ropeInterleaved = description.gguf->ropeInterleaved;
   } else {
     config = source.config;
     model.ropeInterleaved = description.ropeInterleaved;
   }
   view = std::make_shared<ConfigView>(std::move(config), source.configFile, description.synonyms);
+  view->setOrigins(std::move(origins));
   model.evaluator = std::make_shared<ParamEvaluator>(model.description, view, model.ropes);
   model.evaluator->ropeInterleaved = model.ropeInterleaved;
 
@@ -383,19 +385,36 @@ void Resolver::runSteps() {
   checkUses();
 }
 
+/// Keys that the steps after an error would have read are not unknown.
+void Resolver::markKnownKeys() {
+  for (const char *key :
+       {"bos_token_id", "eos_token_id", "pad_token_id", "quantization_config"})
+    view->use(key, "not reached");
+  for (const RequireDef &def : description.requires_)
+    view->use(def.key, "not reached");
+  for (const ParamDef &def : description.params)
+    model.evaluator->markMentionedKeys({def.name});
+  for (const char *pattern : {"rope_theta", "rope_scaling.*", "rope_parameters.*"})
+    view->markIrrelevant(pattern);
+}
+
 void Resolver::run() {
   if (!options.collect) {
     runSteps();
     finishConfigLedger();
     return;
   }
+  bool ended = true;
   try {
     runSteps();
+    ended = false;
   } catch (const UnsupportedError &error) {
     problem(Problem::Kind::Unsupported, error.what());
   } catch (const InputError &error) {
     problem(Problem::Kind::Invalid, error.what());
   }
+  if (view && ended)
+    markKnownKeys();
   // The keys have a ledger even where the model has none.
   if (view)
     finishConfigLedger();

@@ -30,6 +30,7 @@ private:
   /// Weights and parameters of the description that take part in nothing.
   void checkUses();
   void reportUnreadParams();
+  void markKnownKeys();
   void finishConfigLedger();
   /// `structural` ones stop every use of the model, others only the use of weights.
   void problem(Problem::Kind kind, std::string message, bool structural = true);

@@ -74,7 +74,8 @@ static void setNested(Json &config, const std::string &key, Json value, const Gg
   place->set(rest, std::move(value));
 }
 
-Json ggufConfig(const GgufFile &gguf, const GgufDef &def) {
+Json ggufConfig(const GgufFile &gguf, const GgufDef &def,
+                std::map<std::string, std::string> *origins) {
   Json config = Json::makeObject();
   std::vector<std::string> mapped;
   for (const GgufDef::KeyMap &map : def.keys) {
@@ -85,6 +86,8 @@ Json ggufConfig(const GgufFile &gguf, const GgufDef &def) {
     if (!value)
       continue;
     mapped.push_back(key);
+    if (origins)
+      origins->emplace(map.configKey, key);
     Json converted = *value;
     for (const auto &[from, to] : map.values)
       if (value->isString() && value->text == from)

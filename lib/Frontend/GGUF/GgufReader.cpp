@@ -181,8 +181,11 @@ private:
       return Json::makeInt(scalar<int64_t>(what));
     case U64: {
       uint64_t number = scalar<uint64_t>(what);
-      return number <= uint64_t(INT64_MAX) ? Json::makeInt(int64_t(number))
-                                           : Json::makeDouble(double(number));
+      if (number <= uint64_t(INT64_MAX))
+        return Json::makeInt(int64_t(number));
+      Json large = Json::makeDouble(double(number));
+      large.text = std::to_string(number);
+      return large;
     }
     case F32: {
       // The shortest decimal text of an f32 is what was written before conversion (1e-05),

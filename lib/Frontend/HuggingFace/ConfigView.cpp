@@ -126,15 +126,20 @@ const Json *ConfigView::peek(const std::string &key) const {
   return it == entries.end() ? nullptr : it->second.front().value;
 }
 
+std::string ConfigView::quoted(const std::string &path) const {
+  auto it = origins.find(path);
+  return it == origins.end() ? "'" + path + "'" : "'" + it->second + "' (here '" + path + "')";
+}
+
 std::string ConfigView::describe(const std::string &key) const {
   auto it = entries.find(key);
   if (it == entries.end())
-    return file + ": key '" + key + "' (absent)";
+    return file + ": key " + quoted(key) + " (absent)";
   const Entry &entry = it->second.front();
   std::string place = file;
   if (entry.value->line)
     place += ":" + std::to_string(entry.value->line) + ":" + std::to_string(entry.value->column);
-  return place + ": key '" + entry.path + "' = " + entry.value->dump(80);
+  return place + ": key " + quoted(entry.path) + " = " + entry.value->dump(80);
 }
 
 void ConfigView::markIrrelevant(const std::string &pattern) {

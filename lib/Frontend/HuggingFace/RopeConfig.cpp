@@ -35,7 +35,8 @@ namespace {
 class Fields {
 public:
   using Find = std::function<const ConfigView::Entry *(const std::string &)>;
-  Fields(const std::string &file, Find find) : file(file), find(std::move(find)) {}
+  Fields(const ConfigView &view, Find find)
+      : view(view), file(view.fileName()), find(std::move(find)) {}
   const std::string &fileName() const { return file; }
 
   const ConfigView::Entry *get(const std::string &field) const {
@@ -52,6 +53,14 @@ public:
     // Angles are computed in f32.
     if (positive && !std::isnormal(float(value)))
       fail(*entry, "a positive number in the range of f32");
+    return value;
+  }
+  /// By how much positions are stretched. Below 1 they would be squeezed, and beyond a million
+  /// times nothing of an angle is left in f32.
+  double stretch(double otherwise = 1) const {
+    double value = number("factor", otherwise);
+    if (value < 1 || value > 1e6)
+      fail(*get("factor"), "from 1 to 1000000");
     return value;
   }
   int64_t integer(const std::string &field, int64_t otherwise) const {
@@ -88,16 +97,32 @@ public:
       fail(*entry, "a list of positive numbers");
     return out;
   }
+  /// What scales the angles means nothing without the type that says how.
+  void refuseWithoutType() const {
+    std::string found;
+    for (const char *field :
+         {"factor", "short_factor", "long_factor", "low_freq_factor", "high_freq_factor",
+          "beta_fast", "beta_slow", "attention_factor", "attention_factor_multiplier", "mscale",
+          "mscale_all_dim"})
+      if (const ConfigView::Entry *entry = get(field))
+        found += (found.empty() ? "" : ", ") + view.quoted(entry->path) + " = " +
+                 entry->value->dump(80);
+    if (!found.empty())
+      throw InputError(file + ": the rotary embedding is scaled by " + found +
+                       ", but 'rope_type' (or 'type') is missing, which says how; add it beside "
+                       "them, \"default\" where nothing is scaled");
+  }
   [[noreturn]] void missing(const std::string &field, const std::string &type) const {
     throw InputError(file + ": rope type '" + type + "' needs '" + field +
                      "' in rope_parameters (or rope_scaling)");
   }
   [[noreturn]] void fail(const ConfigView::Entry &entry, const std::string &expected) const {
-    throw InputError(file + ": key '" + entry.path + "' = " + entry.value->dump(80) + " must be " +
-                     expected);
+    throw InputError(file + ": key " + view.quoted(entry.path) + " = " + entry.value->dump(80) +
+                     " must be " + expected);
   }
 
 private:
+  const ConfigView &view;
   const std::string &file;
   Find find;
 };
@@ -110,7 +135,7 @@ static void readYarn(RopeRecord &rope, const Fields &fields, int64_t maxPosition
   if (!rope.originalMaxPositions)
     fields.missing("original_max_position_embeddings", "yarn");
   if (fields.get("factor"))
-    rope.factor = fields.number("factor", 1);
+    rope.factor = fields.stretch();
   else if (maxPositions)
     rope.factor = double(maxPositions) / double(rope.originalMaxPositions);
   else
@@ -174,7 +199,7 @@ static int64_t rotatedWidth(const ConfigView::RopeRequest &request, const Fields
 
 RopeRecord ConfigView::rope(const RopeRequest &request) {
   mark(emptyRope, request.user);
-  Fields fields(file, [&](const std::string &field) { return ropeField(request, field); });
+  Fields fields(*this, [&](const std::string &field) { return ropeField(request, field); });
   RopeRecord rope;
   const Entry *type = fields.get("rope_type");
   if (type && !type->value->isString())
@@ -184,6 +209,8 @@ RopeRecord ConfigView::rope(const RopeRequest &request) {
     name = "longrope"; // as Phi-3 called it first
   if (!request.longFactors.empty() && name == "default")
     name = "longrope";
+  else if (!type)
+    fields.refuseWithoutType();
   // Proportional takes its share of the pairs, not of the width.
   rope.dim = rotatedWidth(request, fields);
   if (name == "proportional") {
@@ -210,7 +237,7 @@ RopeRecord ConfigView::rope(const RopeRequest &request) {
     rope.type = RopeType::Linear;
     if (!fields.get("factor"))
       fields.missing("factor", name);
-    rope.factor = fields.number("factor", 1);
+    rope.factor = fields.stretch();
     markIrrelevantRope(request, {"original_max_position_embeddings"});
   } else if (name == "llama3") {
     rope.type = RopeType::Llama3;
@@ -237,7 +264,7 @@ RopeRecord ConfigView::rope(const RopeRequest &request) {
     rope.factor = fields.number("factor", 1);
     markIrrelevantRope(request, {"original_max_position_embeddings"});
   } else {
-    throw UnsupportedError(file + ": key '" + type->path + "' = " + type->value->dump(80) +
+    throw UnsupportedError(file + ": key " + quoted(type->path) + " = " + type->value->dump(80) +
                            ": this rope type is not supported; supported are default, linear, "
                            "dynamic, llama3, yarn, longrope (su) and proportional");
   }

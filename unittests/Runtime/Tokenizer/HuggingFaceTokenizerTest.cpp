@@ -187,7 +187,7 @@ TEST_F(HuggingFaceTokenizer, RefusesWhatItCannotExpress) {
                 }),
                 HasSubstr("(start) is"));
   }
-  EXPECT_THAT(with([](json &f) { f.erase("model"); }), HasSubstr("no \"model\""));
+  EXPECT_THAT(with([](json &f) { f.erase("model"); }), HasSubstr("no object \"model\""));
   std::filesystem::remove(dir / "tokenizer.json");
   EXPECT_THROW(specFromHuggingFace(dir), llmc::InputError);
 }
