@@ -100,7 +100,7 @@ clone() {
 
 # The demo must print text of the model, not just end well.
 demo() {
-  inside bash -c 'cd /root/llmc && scripts/demo.sh "$@"' demo "$@" | tee "$target/root/demo.txt"
+  inside bash -c 'cd /root/llmc && scripts/demo.sh "$@"' demo "$@" 2>&1 | tee "$target/root/demo.txt"
   grep -q "^memory total" "$target/root/demo.txt"
 }
 
