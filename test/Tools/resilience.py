@@ -151,9 +151,13 @@ def readonly(llmc_opt, model, folder):
     user = {}
     if os.geteuid() == 0:
         user = {"user": 65534, "group": 65534, "extra_groups": []}
-        if run([llmc_opt, "--version"], **user).returncode != 0 or \
-                run(["test", "-r", model], **user).returncode != 0 or \
-                run(["test", "-x", str(parent)], **user).returncode != 0:
+        try:
+            reached = all(run(command, **user).returncode == 0 for command in
+                          ([llmc_opt, "--version"], ["test", "-r", model],
+                           ["test", "-x", str(parent)]))
+        except PermissionError:
+            reached = False
+        if not reached:
             print("skipped: the build cannot be read by another user than root")
             return
     os.chmod(parent, 0o555)
