@@ -38,6 +38,20 @@ void eachBlock(const std::byte *in, uint64_t blocks, float *out) {
     readBlock(in + i * bytes, out + i * size);
 }
 
+struct NamedReader {
+  std::string_view name;
+  BlockReader reader;
+};
+
+/// The reader of that name, or null.
+template <size_t count>
+BlockReader findReader(const NamedReader (&rows)[count], std::string_view name) {
+  for (const NamedReader &row : rows)
+    if (row.name == name)
+      return row.reader;
+  return nullptr;
+}
+
 /// The 16 values that IQ4_NL and IQ4_XS choose from.
 inline constexpr int8_t nonLinear4[16] = {-127, -104, -83, -65, -49, -35, -22, -10,
                                           1,    13,   25,  38,  53,  69,  89,  113};

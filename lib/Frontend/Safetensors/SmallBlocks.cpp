@@ -93,21 +93,14 @@ void nvfp4(const std::byte *in, float *out) {
 } // namespace
 
 BlockReader smallBlockReader(std::string_view name) {
-  struct Row {
-    std::string_view name;
-    BlockReader reader;
-  };
-  static constexpr Row rows[] = {
+  static constexpr NamedReader rows[] = {
       {"q4_0", eachBlock<q40, 32, 18>},     {"q4_1", eachBlock<q41, 32, 20>},
       {"q5_0", eachBlock<q50, 32, 22>},     {"q5_1", eachBlock<q51, 32, 24>},
       {"q8_0", eachBlock<q8<2>, 32, 34>},   {"q8_1", eachBlock<q8<4>, 32, 36>},
       {"iq4_nl", eachBlock<iq4nl, 32, 18>}, {"mxfp4", eachBlock<mxfp4, 32, 17>},
       {"nvfp4", eachBlock<nvfp4, 64, 36>},
   };
-  for (const Row &row : rows)
-    if (row.name == name)
-      return row.reader;
-  return nullptr;
+  return findReader(rows, name);
 }
 
 } // namespace llmc::frontend

@@ -190,11 +190,7 @@ static float e5m2fnuz(uint8_t code) { return code == 0x80 ? nan() : smallFloat(c
 static float e8m0(uint8_t code) { return code == 0xFF ? nan() : std::ldexp(1.0f, code - 127); }
 
 BlockReader plainReader(std::string_view name) {
-  struct Row {
-    std::string_view name;
-    BlockReader reader;
-  };
-  static constexpr Row rows[] = {
+  static constexpr NamedReader rows[] = {
       {"f32", eachElement<float, sameFloat>},
       {"f16", eachElement<uint16_t, halfToFloat>},
       {"bf16", eachElement<uint16_t, bfloat16ToFloat>},
@@ -205,10 +201,7 @@ BlockReader plainReader(std::string_view name) {
       {"f8e5m2fnuz", eachElement<uint8_t, e5m2fnuz>},
       {"f8e8m0", eachElement<uint8_t, e8m0>},
   };
-  for (const Row &row : rows)
-    if (row.name == name)
-      return row.reader;
-  return nullptr;
+  return findReader(rows, name);
 }
 
 static BlockReader readerOf(const StorageFormat &format) {

@@ -120,21 +120,14 @@ void tq20(const std::byte *in, float *out) {
 } // namespace
 
 BlockReader superBlockReader(std::string_view name) {
-  struct Row {
-    std::string_view name;
-    BlockReader reader;
-  };
-  static constexpr Row rows[] = {
+  static constexpr NamedReader rows[] = {
       {"q2_k", eachBlock<q2k, 256, 84>},           {"q3_k", eachBlock<q3k, 256, 110>},
       {"q4_k", eachBlock<q45k<false>, 256, 144>},  {"q5_k", eachBlock<q45k<true>, 256, 176>},
       {"q6_k", eachBlock<q6k, 256, 210>},          {"q8_k", eachBlock<q8k, 256, 292>},
       {"iq4_xs", eachBlock<iq4xs, 256, 136>},      {"tq1_0", eachBlock<tq10, 256, 54>},
       {"tq2_0", eachBlock<tq20, 256, 66>},
   };
-  for (const Row &row : rows)
-    if (row.name == name)
-      return row.reader;
-  return nullptr;
+  return findReader(rows, name);
 }
 
 } // namespace llmc::frontend

@@ -1,5 +1,5 @@
 //===- Filters.cpp - filters of texts and numbers -------------------------===//
-#include "Interpreter.h"
+#include "Filter.h"
 #include "Text.h"
 
 #include <algorithm>
@@ -10,17 +10,6 @@
 
 namespace llmc::rt::chat {
 namespace {
-
-#define LLMC_FILTER(...)                                                                           \
-  [](Interpreter & interpreter, const Value &value, const Arguments &arguments) -> Value {         \
-    (void)interpreter, (void)arguments;                                                            \
-    __VA_ARGS__                                                                                    \
-  }
-
-bool flag(const Arguments &arguments, size_t place, const char *name, bool fallback) {
-  const Value *value = arguments.find(place, name);
-  return value ? value->truthy() : fallback;
-}
 
 /// That many spaces, none where it is negative; refused where a template asks for too many.
 size_t spaces(int64_t width) {

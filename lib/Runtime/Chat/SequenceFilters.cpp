@@ -4,7 +4,7 @@
 // error raised, before an item is asked for, and each item is there once.
 //
 //===----------------------------------------------------------------------===//
-#include "Interpreter.h"
+#include "Filter.h"
 #include "Text.h"
 
 #include <algorithm>
@@ -15,17 +15,6 @@
 
 namespace llmc::rt::chat {
 namespace {
-
-#define LLMC_FILTER(...)                                                                           \
-  [](Interpreter & interpreter, const Value &value, const Arguments &arguments) -> Value {         \
-    (void)interpreter, (void)arguments;                                                            \
-    __VA_ARGS__                                                                                    \
-  }
-
-bool flag(const Arguments &arguments, size_t place, const char *name, bool fallback) {
-  const Value *value = arguments.find(place, name);
-  return value ? value->truthy() : fallback;
-}
 
 /// A member by a path such as "function.name"; numbers are indices. What is
 /// undefined on the way becomes the fallback, where there is one.

@@ -1,6 +1,7 @@
 //===- SentencePieceTest.cpp - model files that are not as they should be -===//
 #include "Charsmap.h"
 #include "ReferenceData.h"
+#include "TokenizerFixture.h"
 #include "llmc/Runtime/Tokenizer.h"
 #include "llmc/Support/Error.h"
 #include "gmock/gmock.h"
@@ -14,15 +15,6 @@ using namespace llmc::rt::test;
 using testing::HasSubstr;
 
 namespace {
-
-template <typename Fn> std::string messageOf(Fn fn) {
-  try {
-    fn();
-  } catch (const llmc::InputError &error) {
-    return error.what();
-  }
-  return "no error";
-}
 
 std::string publishedModel(const char *name) {
   return readTestFile(std::filesystem::path(LLMC_TOKENIZER_TEST_DATA) / name);

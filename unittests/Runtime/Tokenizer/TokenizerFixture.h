@@ -3,12 +3,23 @@
 #define LLMC_UNITTESTS_RUNTIME_TOKENIZER_TOKENIZERFIXTURE_H
 
 #include "llmc/Runtime/TokenizerSpec.h"
+#include "llmc/Support/Error.h"
 
 #include <algorithm>
 #include <string>
 #include <vector>
 
 namespace llmc::rt::test {
+
+/// What the InputError of a call says.
+template <typename Fn> std::string messageOf(Fn fn) {
+  try {
+    fn();
+  } catch (const llmc::InputError &error) {
+    return error.what();
+  }
+  return "no error";
+}
 
 /// GPT-2's byte alphabet, written down a second time.
 inline std::vector<std::string> byteAlphabet() {

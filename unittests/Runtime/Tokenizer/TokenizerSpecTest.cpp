@@ -17,15 +17,6 @@ using testing::HasSubstr;
 
 namespace {
 
-template <typename Fn> std::string messageOf(Fn fn) {
-  try {
-    fn();
-  } catch (const llmc::InputError &error) {
-    return error.what();
-  }
-  return "no error";
-}
-
 TEST(TokenizerSpec, SurvivesItsFile) {
   GgufTokenizerFields fields = fieldsWith({"h e", "Ġ t", "Ġt he"}, "qwen2");
   fields.addBos = true;
