@@ -46,7 +46,7 @@ static bool exceeds(ArrayRef<int64_t> shape, int64_t limit) {
 /// Elements of the largest weight, so that sizes in bytes, over all layers and ranks, are
 /// numbers of 64 bits.
 static constexpr int64_t maxWeightElements = int64_t(1) << 42;
-/// Elements that a token may add to the state of a layer.
+/// Elements that a token may add to the state of a layer, or a sequence has there.
 static constexpr int64_t maxCacheElements = int64_t(1) << 24;
 
 LogicalResult WeightType::verify(function_ref<InFlightDiagnostic()> emitError,
@@ -102,6 +102,17 @@ LogicalResult CacheType::verify(function_ref<InFlightDiagnostic()> emitError, Ca
   if (perToken && shape.size() != 3)
     return emitError() << stringifyCacheKind(kind) << " cache shape must be [kv heads, key width, "
                        << "value width] but has " << shape.size() << " dimensions";
+  // State of a sequence: sums over all of its tokens, so never narrower than they are made.
+  bool recurrent = kind == CacheKind::Recurrent, conv = kind == CacheKind::Conv;
+  if (recurrent && shape.size() != 3)
+    return emitError() << "recurrent cache shape must be [heads, key width, value width] but has "
+                       << shape.size() << " dimensions";
+  if (conv && shape.size() != 2)
+    return emitError() << "conv cache shape must be [channels, taps - 1] but has " << shape.size()
+                       << " dimensions";
+  if ((recurrent || conv) && !elementType.isF32())
+    return emitError() << stringifyCacheKind(kind) << " cache element type must be f32 but is "
+                       << elementType;
   if (failed(verifyShape(emitError, "cache", shape)))
     return failure();
   if (exceeds(shape, maxCacheElements))

@@ -185,6 +185,9 @@ LogicalResult VerifyModelPass::verifyFamilies() {
 static bool appendsTo(OpOperand &use) {
   if (auto append = dyn_cast<KVAppendOp>(use.getOwner()))
     return &append.getCacheMutable() == &use;
+  // A recurrent op takes nothing but its own state.
+  if (isa<CausalConvOp, LinearAttentionOp>(use.getOwner()))
+    return isa<CacheType>(use.get().getType());
   auto fusion = dyn_cast<FusionOp>(use.getOwner());
   if (!fusion)
     return false;
@@ -193,7 +196,7 @@ static bool appendsTo(OpOperand &use) {
 }
 
 static bool readsFrom(OpOperand &use) {
-  if (isa<PagedAttentionOp>(use.getOwner()))
+  if (isa<PagedAttentionOp, SelectPositionsOp>(use.getOwner()))
     return true;
   auto fusion = dyn_cast<FusionOp>(use.getOwner());
   if (!fusion)

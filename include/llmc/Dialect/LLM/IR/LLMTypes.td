@@ -38,7 +38,11 @@ def LLM_CacheType : LLM_Type<"Cache", "cache"> {
   let description = [{
     `!llm.cache<paged, [3, 64, 64], f32>`: for paged and window state the shape is
     [kv heads, key width, value width] of one token. A window state only ever needs
-    the last `window` positions; a paged state with a window keeps all and masks.
+    the last `window` positions; a paged state with a window keeps all and masks. A latent
+    state has the same shape and keeps keys alone: values are the first value width channels
+    of the keys, and none are read where that is 0 (`!llm.cache<latent, [1, 576, 512], f32>`).
+    A recurrent state is f32 [heads, key width, value width] and a conv state f32
+    [channels, taps - 1], once a sequence, whatever its length.
   }];
   let parameters = (ins EnumParameter<LLM_CacheKind>:$kind, ArrayRefParameter<"int64_t">:$shape,
       "::mlir::Type":$elementType);
