@@ -53,5 +53,7 @@ class LLM_Attr<string name, string attrMnemonic, list<Trait> traits = []>
 def LLM_Float : AnyTypeOf<[F32, F16, BF16]>;
 def LLM_Rows : RankedTensorOf<[F32, F16, BF16]>;
 def LLM_Tokens : 1DTensorOf<[I32]>;
+// Numbers of experts or positions, a row for each token.
+def LLM_Choice : 2DTensorOf<[I32]>;
 
 #endif // LLMC_DIALECT_LLM_IR_LLMBASE
