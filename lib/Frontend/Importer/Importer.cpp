@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 #include "llmc/Frontend/Importer.h"
 
+#include "ImporterRules.h"
 #include "Schedule.h"
 #include "llmc/Dialect/LLM/IR/LLMDialect.h"
 #include "llmc/Dialect/LLM/IR/Storage.h"
@@ -26,98 +27,9 @@ using namespace mlir;
 using namespace llmc::llm;
 
 namespace llmc::frontend {
-namespace {
-
-class Importer final : public OpHooks {
-public:
-  Importer(const ResolvedModel &model, MLIRContext &context)
-      : model(model), context(context), b(&context) {}
-
-  OwningOpRef<ModuleOp> run();
-  std::vector<llmc::frontend::Value> op(const OpCall &call) override;
-
-private:
-  using Results = std::vector<llmc::frontend::Value>;
-  using Rule = Results (Importer::*)(const OpCall &);
-
-  Results embedding(const OpCall &call);
-  Results positionEmbedding(const OpCall &call);
-  Results linear(const OpCall &call);
-  Results rmsNorm(const OpCall &call);
-  Results layerNorm(const OpCall &call);
-  Results splitHeads(const OpCall &call);
-  Results mergeHeads(const OpCall &call);
-  Results rotary(const OpCall &call);
-  Results attend(const OpCall &call);
-  Results gate(const OpCall &call);
-  Results activation(const OpCall &call);
-  Results residualAdd(const OpCall &call);
-  Results scale(const OpCall &call);
-  Results softcap(const OpCall &call);
-  Results selectRows(const OpCall &call);
-  Results outputHead(const OpCall &call);
-  Results observe(const OpCall &call);
-  Results layers(const OpCall &call);
-
-  mlir::Value tensor(const OpCall &call, size_t index);
-  Results handle(mlir::Value value);
-  RankedTensorType rows(ArrayRef<int64_t> widths) {
-    SmallVector<int64_t> shape{ShapedType::kDynamic};
-    shape.append(widths.begin(), widths.end());
-    return RankedTensorType::get(shape, b.getF32Type());
-  }
-  int64_t lastDim(mlir::Value value) {
-    return cast<RankedTensorType>(value.getType()).getShape().back();
-  }
-  Location at(const OpCall &call, const WeightRef *weight = nullptr);
-  FloatAttr softcapOf(const OpCall &call, const llmc::frontend::Value &value);
-
-  Attribute storageOf(const WeightFamily &family, int64_t layer);
-  /// The symbol of a family's members with the storage that the current layers have.
-  mlir::Value param(const OpCall &call, uint32_t family);
-  mlir::Value paramOf(const OpCall &call, const WeightRef &weight) {
-    return param(call, weight.family);
-  }
-  StringRef weightSymbol(uint32_t family, int64_t layer, WeightType &type);
-  StringRef stateSymbol(CacheType type);
-
-  void emitKind(uint32_t kind);
-  void emitEntry();
-  void emitFamilies();
-
-  const ResolvedModel &model;
-  MLIRContext &context;
-  OpBuilder b;
-  OwningOpRef<ModuleOp> module;
-  std::vector<mlir::Value> values;
-  /// Of the function being built.
-  mlir::Value batch, layerIndex;
-  /// Any layer of the kind being built, -1 at the top.
-  int64_t sampleLayer = -1;
-  uint32_t currentKind = 0;
-  /// How many states of a type the kind being built has so far.
-  DenseMap<CacheType, unsigned> statesInLayer;
-
-  struct Weight {
-    std::string symbol;
-    uint32_t family;
-    WeightType type;
-    std::set<int64_t> layers;
-  };
-  std::vector<Weight> weights;
-  /// (type, how-manieth in its layer) -> symbol and layers.
-  struct State {
-    std::string symbol;
-    CacheType type;
-    unsigned ordinal;
-    std::set<int64_t> layers;
-  };
-  std::vector<State> states;
-  llvm::StringMap<unsigned> symbolUses;
-};
 
 /// A symbol of a role: "q.bias" becomes "q_bias", numbered where it recurs.
-std::string uniqueSymbol(llvm::StringMap<unsigned> &uses, StringRef role) {
+static std::string uniqueSymbol(llvm::StringMap<unsigned> &uses, StringRef role) {
   std::string symbol;
   for (char c : role)
     symbol += isalnum(static_cast<unsigned char>(c)) ? c : '_';
@@ -340,11 +252,13 @@ Importer::Results Importer::attend(const OpCall &call) {
   if (const auto *value = call.findNamed("softcap"); value && !value->isNull())
     cap = softcapOf(call, *value);
   return handle(PagedAttentionOp::create(b, loc, rows({shapeOf(q)[1], shapeOf(v)[2]}), q, cache,
-                                         batch, b.getF64FloatAttr(scale->asDouble()),
-                                         positions("window"), positions("chunk"), cap));
+                                         batch, /*sinks=*/nullptr, /*selection=*/nullptr,
+                                         b.getF64FloatAttr(scale->asDouble()),
+                                         positions("window"), positions("chunk"), cap,
+                                         /*slopes=*/nullptr));
 }
 
-Activation activationNamed(const OpCall &call, const std::string &name) {
+static Activation activationNamed(const OpCall &call, const std::string &name) {
   // The spellings of published configs (transformers' ACT2FN).
   static const llvm::StringMap<Activation> table = {
       {"silu", Activation::Silu},          {"swish", Activation::Silu},
@@ -567,8 +481,6 @@ OwningOpRef<ModuleOp> Importer::run() {
   emitFamilies();
   return std::move(module);
 }
-
-} // namespace
 
 OwningOpRef<ModuleOp> importModel(const ResolvedModel &model, MLIRContext &context) {
   context.loadDialect<LLMDialect, func::FuncDialect>();

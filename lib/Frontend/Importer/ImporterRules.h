@@ -1,0 +1,116 @@
+//===- ImporterRules.h - what the importer knows while it builds -*- C++ -*-===//
+//
+// The rules of one family of operations are in the file of that family; Importer.cpp has the
+// basic ones, and how functions, weights and states are made.
+//
+//===----------------------------------------------------------------------===//
+#ifndef LLMC_LIB_FRONTEND_IMPORTER_IMPORTERRULES_H
+#define LLMC_LIB_FRONTEND_IMPORTER_IMPORTERRULES_H
+
+#include "llmc/Dialect/LLM/IR/LLMDialect.h"
+#include "llmc/Frontend/ResolvedModel.h"
+
+#include "mlir/IR/Builders.h"
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/IR/OwningOpRef.h"
+#include "llvm/ADT/DenseMap.h"
+#include "llvm/ADT/StringMap.h"
+
+#include <set>
+
+namespace llmc::frontend {
+
+using namespace mlir;
+using namespace llmc::llm;
+
+class Importer final : public OpHooks {
+public:
+  Importer(const ResolvedModel &model, MLIRContext &context)
+      : model(model), context(context), b(&context) {}
+
+  OwningOpRef<ModuleOp> run();
+  std::vector<llmc::frontend::Value> op(const OpCall &call) override;
+
+private:
+  using Results = std::vector<llmc::frontend::Value>;
+  using Rule = Results (Importer::*)(const OpCall &);
+
+  Results embedding(const OpCall &call);
+  Results positionEmbedding(const OpCall &call);
+  Results linear(const OpCall &call);
+  Results rmsNorm(const OpCall &call);
+  Results layerNorm(const OpCall &call);
+  Results splitHeads(const OpCall &call);
+  Results mergeHeads(const OpCall &call);
+  Results rotary(const OpCall &call);
+  Results attend(const OpCall &call);
+  Results gate(const OpCall &call);
+  Results activation(const OpCall &call);
+  Results residualAdd(const OpCall &call);
+  Results scale(const OpCall &call);
+  Results softcap(const OpCall &call);
+  Results selectRows(const OpCall &call);
+  Results outputHead(const OpCall &call);
+  Results observe(const OpCall &call);
+  Results layers(const OpCall &call);
+
+  mlir::Value tensor(const OpCall &call, size_t index);
+  Results handle(mlir::Value value);
+  RankedTensorType rows(ArrayRef<int64_t> widths) {
+    SmallVector<int64_t> shape{ShapedType::kDynamic};
+    shape.append(widths.begin(), widths.end());
+    return RankedTensorType::get(shape, b.getF32Type());
+  }
+  int64_t lastDim(mlir::Value value) {
+    return cast<RankedTensorType>(value.getType()).getShape().back();
+  }
+  Location at(const OpCall &call, const WeightRef *weight = nullptr);
+  FloatAttr softcapOf(const OpCall &call, const llmc::frontend::Value &value);
+
+  Attribute storageOf(const WeightFamily &family, int64_t layer);
+  /// The symbol of a family's members with the storage that the current layers have.
+  mlir::Value param(const OpCall &call, uint32_t family);
+  mlir::Value paramOf(const OpCall &call, const WeightRef &weight) {
+    return param(call, weight.family);
+  }
+  StringRef weightSymbol(uint32_t family, int64_t layer, WeightType &type);
+  StringRef stateSymbol(CacheType type);
+
+  void emitKind(uint32_t kind);
+  void emitEntry();
+  void emitFamilies();
+
+  const ResolvedModel &model;
+  MLIRContext &context;
+  OpBuilder b;
+  OwningOpRef<ModuleOp> module;
+  std::vector<mlir::Value> values;
+  /// Of the function being built.
+  mlir::Value batch, layerIndex;
+  /// Any layer of the kind being built, -1 at the top.
+  int64_t sampleLayer = -1;
+  uint32_t currentKind = 0;
+  /// How many states of a type the kind being built has so far.
+  DenseMap<CacheType, unsigned> statesInLayer;
+
+  struct Weight {
+    std::string symbol;
+    uint32_t family;
+    WeightType type;
+    std::set<int64_t> layers;
+  };
+  std::vector<Weight> weights;
+  /// (type, how-manieth in its layer) -> symbol and layers.
+  struct State {
+    std::string symbol;
+    CacheType type;
+    unsigned ordinal;
+    std::set<int64_t> layers;
+  };
+  std::vector<State> states;
+  llvm::StringMap<unsigned> symbolUses;
+};
+
+} // namespace llmc::frontend
+
+#endif // LLMC_LIB_FRONTEND_IMPORTER_IMPORTERRULES_H
