@@ -55,12 +55,17 @@ static std::string checkShape(llvm::ArrayRef<int64_t> actual, int64_t elements,
 
 template <typename T>
 static std::string checkTensor(const HostValue<T> &value, mlir::RankedTensorType type) {
-  if (type.getElementType().isInteger(32) && type.getRank() == 1) {
-    auto tokens = get<std::shared_ptr<const std::vector<int32_t>>, T>(value);
-    if (!tokens || !*tokens)
-      return "token ids are needed for " + typeText(type);
-    int64_t count = int64_t((*tokens)->size());
-    return checkShape(count, count, type);
+  // Token ids, or numbers of experts or positions: rows of a static width.
+  if (type.getElementType().isInteger(32) && type.getRank() <= 2 && type.getRank() >= 1 &&
+      (type.getRank() == 1 || type.getDimSize(1) > 0)) {
+    auto numbers = get<std::shared_ptr<const std::vector<int32_t>>, T>(value);
+    if (!numbers || !*numbers)
+      return "whole numbers are needed for " + typeText(type);
+    int64_t count = int64_t((*numbers)->size());
+    if (type.getRank() == 1)
+      return checkShape(count, count, type);
+    int64_t width = type.getDimSize(1);
+    return checkShape({count / width, width}, count, type);
   }
   if (!mlir::isa<mlir::FloatType>(type.getElementType()))
     return "the evaluator has no values of type " + typeText(type);

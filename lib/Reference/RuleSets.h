@@ -8,9 +8,11 @@ namespace llmc::reference {
 
 template <typename T> void addStreamRules(RuleTable<T> &table);
 template <typename T> void addAttentionRules(RuleTable<T> &table);
+template <typename T> void addElementRules(RuleTable<T> &table);
 template <typename T> void addEmbeddingRules(RuleTable<T> &table);
 template <typename T> void addLinearRules(RuleTable<T> &table);
 template <typename T> void addNormRules(RuleTable<T> &table);
+template <typename T> void addRoutingRules(RuleTable<T> &table);
 template <typename T> void addStructureRules(RuleTable<T> &table);
 
 } // namespace llmc::reference

@@ -36,9 +36,11 @@ template <typename T> RuleTable<T> &RuleTable<T>::global() {
     RuleTable rules;
     addStreamRules(rules);
     addAttentionRules(rules);
+    addElementRules(rules);
     addEmbeddingRules(rules);
     addLinearRules(rules);
     addNormRules(rules);
+    addRoutingRules(rules);
     addStructureRules(rules);
     return rules;
   }();

@@ -106,8 +106,9 @@ template <typename T> struct CacheHandle {
   bool isCurrent() const { return state->version == version; }
 };
 
-/// One value. The kinds correspond to the types of the dialect: a float tensor, token ids
-/// (tensor of i32), an index, a batch, a weight, a state.
+/// One value. The kinds correspond to the types of the dialect: a float tensor, whole numbers
+/// (token ids, or rows of experts or positions: tensors of i32), an index, a batch, a weight, a
+/// state.
 template <typename T>
 using HostValue =
     std::variant<std::monostate, std::shared_ptr<const HostTensor<T>>,

@@ -30,6 +30,16 @@ struct Printed {
 
 using Run = std::vector<Printed>;
 
+/// Whole numbers; of rank 2 in rows of the type's width.
+Printed toPrinted(std::string name, const std::vector<int32_t> &numbers,
+                  mlir::RankedTensorType type) {
+  int64_t count = int64_t(numbers.size());
+  Shape shape{count};
+  if (type.getRank() == 2)
+    shape = {count / type.getDimSize(1), type.getDimSize(1)};
+  return {std::move(name), shape, {numbers.begin(), numbers.end()}};
+}
+
 template <typename T> Printed toPrinted(std::string name, const HostTensor<T> &tensor) {
   return {std::move(name), tensor.shape, {tensor.data.begin(), tensor.data.end()}};
 }
@@ -57,6 +67,9 @@ template <typename T> llvm::Expected<Run> runFunction(mlir::func::FuncOp functio
     for (auto [i, result] : llvm::enumerate(*results))
       if (auto *tensor = std::get_if<std::shared_ptr<const HostTensor<T>>>(&result))
         run.push_back(toPrinted(prefix + " result " + std::to_string(i), **tensor));
+      else if (auto *numbers = std::get_if<std::shared_ptr<const std::vector<int32_t>>>(&result))
+        run.push_back(toPrinted(prefix + " result " + std::to_string(i), **numbers,
+                                mlir::cast<mlir::RankedTensorType>(function.getResultTypes()[i])));
   }
   return run;
 }
