@@ -24,7 +24,11 @@ namespace llmc::frontend {
 ///   residual_add(x, y)  from `x + y`  scale(x, factor)  from `x * number`
 ///   select_rows(x)                    output_head(x, w)
 ///   observe(x, "name") -> x           layers(x): run the layer schedule
-/// A linear's bias is implied by WeightRef::biasFamily.
+///   route(logits, score:, top:, bias:, groups:, keep:, group_score:, normalise:, scale:,
+///         expert_scale:, table:, tokens:) -> choice, weights
+///   expert_linear(x, choice, w [, w2]) -> one result per weight
+///   expert_sum(x [, weights])         expert_spread(x, weights)
+/// The bias of a linear or an expert_linear is implied by WeightRef::biasFamily.
 struct OpCall {
   std::string name;
   ValueList args;
@@ -36,6 +40,11 @@ struct OpCall {
   /// The named argument, or null.
   const Value *findNamed(std::string_view argument) const;
 };
+
+/// How many results the operation has: one for each weight of a product, and two of a route.
+size_t resultCount(const OpCall &call);
+/// Whether the operation adds the biases that its weights have.
+bool addsBiases(std::string_view operation);
 
 class OpHooks {
 public:

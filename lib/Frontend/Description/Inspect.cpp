@@ -26,13 +26,20 @@ static void addParameters(InspectReport &report, const ResolvedModel &model) {
     if (family.firstRow == 0)
       report.tensors.push_back({family.publishedName, family.publishedShape(), family.count()});
   }
-  // Every parameter of a model without experts takes part in every token.
+  // Less the experts that a token does not go to, see addState.
   report.parametersActive = report.parametersTotal;
 }
 
 static void addState(InspectReport &report, const ResolvedModel &model) {
   ShapeHooks hooks(model);
   model.emitModel(hooks, Handle{0});
+  for (auto [index, chosen] : hooks.expertUses) {
+    const WeightFamily &family = model.families[index];
+    if (family.tiedTo >= 0 || family.shape.front() <= chosen)
+      continue;
+    int64_t expert = int64_t(*elementCount(family.shape)) / family.shape.front();
+    report.parametersActive -= expert * (family.shape.front() - chosen) * family.count();
+  }
   constexpr int64_t bf16Bytes = 2;
   for (const ShapeHooks::AttentionState &state : hooks.attention) {
     int64_t layers = int64_t(model.kinds[state.kind].layers.size());

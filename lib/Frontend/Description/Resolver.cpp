@@ -195,28 +195,18 @@ public:
   std::vector<Value> op(const OpCall &call) override {
     text += call.path + ":" + call.name + "(";
     runsLayers |= call.name == "layers";
-    size_t weights = 0;
     for (size_t i = 0; i < call.args.size(); ++i) {
       // Names of instrumentation points may hold the layer's number.
       if (call.name == "observe" && i == 1)
         continue;
-      add(call.args[i]);
-      const auto *weight = call.args[i].get<WeightRef>();
-      if (!weight)
-        continue;
-      ++weights;
-      read.insert(weight->family);
-      // No other operation adds the bias of its weight.
-      if (call.name == "linear" && weight->biasFamily >= 0)
-        read.insert(uint32_t(weight->biasFamily));
+      take(call, call.args[i]);
     }
     for (const auto &[name, value] : call.named) {
       text += name + ":";
-      add(value);
+      take(call, value);
     }
-    size_t results = call.name == "linear" ? std::max<size_t>(1, weights) : 1;
     std::vector<Value> out;
-    for (size_t i = 0; i < results; ++i)
+    for (size_t i = 0; i < resultCount(call); ++i)
       out.push_back(Handle{next++});
     text += ")\n";
     return out;
@@ -228,6 +218,15 @@ public:
   bool runsLayers = false;
 
 private:
+  void take(const OpCall &call, const Value &value) {
+    add(value);
+    const auto *weight = value.get<WeightRef>();
+    if (!weight)
+      return;
+    read.insert(weight->family);
+    if (addsBiases(call.name) && weight->biasFamily >= 0)
+      read.insert(uint32_t(weight->biasFamily));
+  }
   void add(const Value &value) {
     text += value.toText();
     if (const auto *weight = value.get<WeightRef>()) {
@@ -308,7 +307,7 @@ void Resolver::checkUses() {
             description.file + ": weights are declared and read by no statement: " + roles +
                 "; use them in the statements, set roles that the model does not have to null in "
                 "\"tensors\" and in \"gguf.tensors\", or say by \"when\" which layers have them (a bias is only added by "
-                "'linear')");
+                "'linear' and 'expert_linear')");
   reportUnreadParams();
 }
 

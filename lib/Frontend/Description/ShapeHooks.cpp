@@ -69,6 +69,9 @@ std::vector<Value> ShapeHooks::linear(const OpCall &call) {
 Value ShapeHooks::norm(const OpCall &call, size_t weights) {
   Shape dims = shape(call, 0);
   for (size_t i = 1; i <= weights; ++i) {
+    // Norms without a bias.
+    if (i == 2 && call.args.size() > i && call.args[i].isNull())
+      continue;
     const Shape &weight = weightShape(call, i);
     if (weight.size() != 1 || dims.empty() || weight[0] != dims.back())
       opError(call, "weight '" + weightArg(call, i).role + "' of shape " + shapeText(weight) +
@@ -173,10 +176,19 @@ std::vector<Value> ShapeHooks::op(const OpCall &call) {
     return {same(call, 1)};
   if (name == "layers")
     return {layers(call)};
+  if (name == "route")
+    return route(call);
+  if (name == "expert_linear")
+    return expertLinear(call);
+  if (name == "expert_sum")
+    return {expertSum(call)};
+  if (name == "expert_spread")
+    return {expertSpread(call)};
   static const std::vector<std::string> operations = {
       "linear",      "embedding", "output_head", "rms_norm", "layer_norm", "split_heads",
       "merge_heads", "rotary",    "attend",      "gate",     "activation", "select_rows",
-      "observe",     "layers",    "softcap",     "position_embedding"};
+      "observe",     "layers",    "softcap",     "position_embedding",
+      "route",       "expert_linear", "expert_sum", "expert_spread"};
   std::vector<std::string> near = nearWords(name, operations);
   std::string all;
   for (const std::string &operation : operations)

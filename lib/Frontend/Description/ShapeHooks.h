@@ -4,6 +4,8 @@
 
 #include "llmc/Frontend/ResolvedModel.h"
 
+#include <map>
+
 namespace llmc::frontend {
 
 /// Checks the operands of every operation and counts the state that attention keeps. Shapes
@@ -20,6 +22,8 @@ public:
     int64_t elementsPerToken = 0;
   };
   std::vector<AttentionState> attention;
+  /// Families of which a token reads only so many experts.
+  std::map<uint32_t, int64_t> expertUses;
 
   std::vector<Value> op(const OpCall &call) override;
 
@@ -40,10 +44,16 @@ private:
   Value rotary(const OpCall &call);
   Value attend(const OpCall &call);
   Value same(const OpCall &call, size_t tensors);
+  std::vector<Value> route(const OpCall &call);
+  std::vector<Value> expertLinear(const OpCall &call);
+  Value expertSum(const OpCall &call);
+  Value expertSpread(const OpCall &call);
   Value layers(const OpCall &call);
 
   const ResolvedModel &model;
   std::vector<Shape> shapes{{}};
+  /// Of a route's choice: how many experts it is from.
+  std::map<uint64_t, int64_t> expertsOf;
   uint32_t currentKind = 0;
 };
 

@@ -4,6 +4,7 @@
 #include "llmc/Frontend/OpHooks.h"
 #include "llmc/Support/Error.h"
 
+#include <algorithm>
 #include <charconv>
 
 namespace llmc::frontend {
@@ -65,6 +66,19 @@ const Value *OpCall::findNamed(std::string_view argument) const {
     if (name == argument)
       return &value;
   return nullptr;
+}
+
+bool addsBiases(std::string_view operation) {
+  return operation == "linear" || operation == "expert_linear";
+}
+
+size_t resultCount(const OpCall &call) {
+  if (call.name == "route")
+    return 2;
+  size_t weights = 0;
+  for (const Value &argument : call.args)
+    weights += argument.is<WeightRef>();
+  return addsBiases(call.name) ? std::max<size_t>(1, weights) : 1;
 }
 
 void opError(const OpCall &call, const std::string &message) {

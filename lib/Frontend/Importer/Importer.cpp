@@ -366,6 +366,10 @@ std::vector<llmc::frontend::Value> Importer::op(const OpCall &call) {
                                               {"select_rows", &Importer::selectRows},
                                               {"output_head", &Importer::outputHead},
                                               {"observe", &Importer::observe},
+                                              {"route", &Importer::route},
+                                              {"expert_linear", &Importer::expertLinear},
+                                              {"expert_sum", &Importer::expertSum},
+                                              {"expert_spread", &Importer::expertSpread},
                                               {"layers", &Importer::layers}};
   auto rule = rules.find(call.name);
   if (rule == rules.end())

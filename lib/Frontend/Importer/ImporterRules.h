@@ -52,6 +52,10 @@ private:
   Results selectRows(const OpCall &call);
   Results outputHead(const OpCall &call);
   Results observe(const OpCall &call);
+  Results route(const OpCall &call);
+  Results expertLinear(const OpCall &call);
+  Results expertSum(const OpCall &call);
+  Results expertSpread(const OpCall &call);
   Results layers(const OpCall &call);
 
   mlir::Value tensor(const OpCall &call, size_t index);
