@@ -1,0 +1,93 @@
+#!/usr/bin/env python3
+"""Logits of tiny models as the published code gives them, for test/Integration/families-*.test.
+
+    utils/make_family_references.py [CASE...]
+
+Needs the packages torch and transformers (5.24 made what is committed); the tests need neither. Writes
+test/Inputs/families/CASE.json: `config` as transformers saves it, `tensors` (name -> shape) of the
+checkpoint, the prompt and the logits of every token. The weights follow from names and shapes
+(test/Inputs/families/drawn_weights.py). The code runs in f64.
+"""
+import array
+import json
+import sys
+import tempfile
+from pathlib import Path
+
+import torch
+import transformers
+from safetensors.torch import load_file, save_file
+
+FAMILIES = Path(__file__).resolve().parent.parent / "test" / "Inputs" / "families"
+sys.path.insert(0, str(FAMILIES))
+import drawn_weights  # noqa: E402
+
+VOCABULARY, PROMPT = 29, [3, 17, 5, 22, 9, 9, 0, 28, 14, 1]
+BASE = {"vocab_size": VOCABULARY, "hidden_size": 24, "num_hidden_layers": 3, "num_attention_heads": 4,
+        "intermediate_size": 40, "max_position_embeddings": 64, "bos_token_id": 1, "eos_token_id": 2,
+        "pad_token_id": 0}
+GROUPED = {"num_key_value_heads": 2}
+GPT = {"vocab_size": VOCABULARY, "n_embd": 24, "n_layer": 3, "n_head": 4, "n_positions": 64,
+       "bos_token_id": 1, "eos_token_id": 2}
+
+
+def rope(theta=100.0, **fields):
+    return {"rope_parameters": {"rope_type": "default", "rope_theta": theta, **fields}}
+
+
+# case: (model_type, what the config says besides). Norm epsilons are large, so that a wrong one shows.
+CASES = {
+    "gptj": ("gptj", {**GPT, "rotary_dim": 4, "layer_norm_epsilon": 3e-3}),
+    "gpt_neo": ("gpt_neo", {"vocab_size": VOCABULARY, "hidden_size": 24, "num_layers": 4, "num_heads": 4,
+                            "max_position_embeddings": 64, "attention_types": [[["global", "local"], 2]],
+                            "window_size": 4, "layer_norm_epsilon": 3e-3}),
+    "gpt_neox": ("gpt_neox", {**BASE, "rotary_pct": 0.5, "layer_norm_eps": 3e-3}),
+    "gpt_neox-serial": ("gpt_neox", {**BASE, "use_parallel_residual": False, "attention_bias": False,
+                                     "layer_norm_eps": 3e-3, **rope(partial_rotary_factor=1.0)}),
+    "gpt_bigcode": ("gpt_bigcode", {**GPT, "layer_norm_epsilon": 3e-3}),
+    "opt": ("opt", {**BASE, "ffn_dim": 40, "word_embed_proj_dim": 24}),
+    "opt-post": ("opt", {**BASE, "ffn_dim": 40, "word_embed_proj_dim": 16, "do_layer_norm_before": False}),
+    "phi": ("phi", {**BASE, **GROUPED, "layer_norm_eps": 3e-3, **rope(partial_rotary_factor=0.5, theta=50.0),
+                    "hidden_size": 32}),
+    "starcoder2": ("starcoder2", {**BASE, **GROUPED, "sliding_window": 5, "norm_epsilon": 3e-3, **rope()}),
+    "stablelm": ("stablelm", {**BASE, **GROUPED, "use_qkv_bias": True, "layer_norm_eps": 3e-3, "hidden_size": 32,
+                              **rope(partial_rotary_factor=0.5)}),
+    "stablelm-parallel": ("stablelm", {**BASE, **GROUPED, "use_parallel_residual": True, "hidden_size": 32,
+                                       "layer_norm_eps": 3e-3, **rope(partial_rotary_factor=0.25)}),
+    "cohere": ("cohere", {**BASE, **GROUPED, "layer_norm_eps": 3e-3, "logit_scale": 0.3, **rope()}),
+    "cohere2": ("cohere2", {**BASE, **GROUPED, "num_hidden_layers": 4, "sliding_window": 4,
+                            "layer_norm_eps": 3e-3, "logit_scale": 0.3, **rope()}),
+}
+
+
+def tiny(case):
+    model_type, settings = CASES[case]
+    config = transformers.AutoConfig.for_model(model_type, **settings)
+    config._attn_implementation = "eager"
+    return config
+
+
+def reference(case, folder):
+    model = transformers.AutoModelForCausalLM.from_config(tiny(case))
+    model.save_pretrained(folder)
+    file = folder / "model.safetensors"
+    stored = {name: list(tensor.shape) for name, tensor in load_file(file).items()}
+    save_file({name: torch.tensor(drawn_weights.weights(name, shape)).reshape(shape)
+               for name, shape in stored.items()}, file, {"format": "pt"})
+    # Every cast to f32 of the published code stays in f64.
+    torch.Tensor.float = torch.Tensor.double
+    model = transformers.AutoModelForCausalLM.from_pretrained(folder, dtype=torch.float64,
+                                                              attn_implementation="eager").eval()
+    with torch.no_grad():
+        logits = model(torch.tensor([PROMPT]), use_cache=False).logits[0]
+    return {"config": json.loads((folder / "config.json").read_text()), "tensors": stored, "prompt": PROMPT,
+            "logits": [[float(f"{x:.7g}") for x in row] for row in logits.tolist()]}
+
+
+for name in sys.argv[1:] or CASES:
+    with tempfile.TemporaryDirectory() as scratch:
+        made = reference(name, Path(scratch))
+    lines = ",\n ".join(f"{json.dumps(key)}: {json.dumps(value)}" for key, value in made.items())
+    (FAMILIES / f"{name}.json").write_text("{" + lines + "}\n")
+    largest = max(abs(x) for row in made["logits"] for x in row)
+    print(f"{name}: {len(made['tensors'])} tensors, largest logit {largest:.3g}")
