@@ -140,8 +140,9 @@ llvm::Expected<Weight> Evaluator<T>::parameter(mlir::Operation *user, llvm::Stri
   if (llvm::Error error = checkMember(user, family, op.getLayersAttr(), layer))
     return std::move(error);
   llvm::StringRef name = op.getCheckpoint().value_or(op.getSource());
-  WeightPart part{Shape(op.getStoredShape()), int64_t(op.getFirstRow().value_or(0)),
-                  op.getTransposed(), op.getType().getStorageName()};
+  llm::ViewAttr view = op.getEffectiveView();
+  WeightPart part{Shape(view.getStored()), view.getFirst(), Shape(view.getStrides()),
+                  op.getType().getStorageName()};
   llvm::Expected<Weight> weight =
       weights.get(resolveLayer(name, layer), op.getType().getShape(), part);
   if (!weight)

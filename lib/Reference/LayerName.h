@@ -1,4 +1,4 @@
-//===- LayerName.h - names with a place for the layer -----------*- C++ -*-===//
+//===- LayerName.h - names with places for numbers -------------*- C++ -*-===//
 #ifndef LLMC_LIB_REFERENCE_LAYERNAME_H
 #define LLMC_LIB_REFERENCE_LAYERNAME_H
 
@@ -16,6 +16,20 @@ inline std::string resolveLayer(llvm::StringRef name, int64_t layer) {
       resolved += std::to_string(layer);
     } else if (name.consume_front("{i+1}")) {
       resolved += std::to_string(layer + 1);
+    } else {
+      resolved += name.front();
+      name = name.drop_front();
+    }
+  }
+  return resolved;
+}
+
+/// The name with every `{e}` replaced by that number.
+inline std::string resolveExpert(llvm::StringRef name, int64_t expert) {
+  std::string resolved;
+  while (!name.empty()) {
+    if (name.consume_front("{e}")) {
+      resolved += std::to_string(expert);
     } else {
       resolved += name.front();
       name = name.drop_front();

@@ -2,6 +2,7 @@
 #include "llmc/Reference/WeightSource.h"
 
 #include "CheckpointReader.h"
+#include "LayerName.h"
 
 using namespace llmc::reference;
 
@@ -40,36 +41,72 @@ std::string CheckpointWeights::storage(llvm::StringRef tensor) {
   return checkpointStorage(*checkpoint, tensor.str());
 }
 
-llvm::Expected<Weight> WeightCache::get(llvm::StringRef tensor, llvm::ArrayRef<int64_t> shape) {
-  return get(tensor, shape, WeightPart{Shape(shape)});
+/// Row by row: the strides of a whole tensor.
+static Shape stridesOf(llvm::ArrayRef<int64_t> shape) {
+  Shape strides(shape.size(), 1);
+  for (size_t i = shape.size(); i-- > 1;)
+    strides[i - 1] = strides[i] * shape[i];
+  return strides;
 }
 
-/// The rows of `part` out of the whole tensor.
-static std::vector<float> takePart(std::vector<float> values, llvm::ArrayRef<int64_t> shape,
-                                   const WeightPart &part) {
-  int64_t size = elementCount(shape);
-  if (part.transposed) {
-    int64_t rows = shape[0], cols = shape[1], stored = part.stored[1];
-    std::vector<float> out(static_cast<size_t>(size));
-    for (int64_t row = 0; row < rows; ++row)
-      for (int64_t col = 0; col < cols; ++col)
-        out[row * cols + col] = values[col * stored + part.firstRow + row];
-    return out;
+llvm::Expected<Weight> WeightCache::get(llvm::StringRef tensor, llvm::ArrayRef<int64_t> shape) {
+  return get(tensor, shape, WeightPart{Shape(shape), 0, stridesOf(shape), {}});
+}
+
+/// Appends the elements that lie at `first` plus multiples of the strides, in the order of the
+/// weight.
+static void gather(const std::vector<float> &values, llvm::ArrayRef<int64_t> shape, int64_t first,
+                   llvm::ArrayRef<int64_t> strides, std::vector<float> &out) {
+  if (shape.size() == 1) {
+    for (int64_t i = 0; i < shape[0]; ++i)
+      out.push_back(values[size_t(first + i * strides[0])]);
+    return;
   }
-  if (int64_t(values.size()) == size)
-    return values;
-  int64_t begin = part.firstRow * (size / shape[0]);
-  return std::vector<float>(values.begin() + begin, values.begin() + begin + size);
+  for (int64_t i = 0; i < shape[0]; ++i)
+    gather(values, shape.drop_front(), first + i * strides[0], strides.drop_front(), out);
+}
+
+llvm::Error WeightCache::append(const std::string &tensor, llvm::ArrayRef<int64_t> shape,
+                                const WeightPart &part, std::vector<float> &values) {
+  llvm::Expected<std::vector<float>> stored = source.load(tensor, part.stored);
+  if (!stored)
+    return stored.takeError();
+  if (int64_t(stored->size()) != elementCount(part.stored))
+    return weightError("the tensor '" + tensor + "' has " + llvm::Twine(stored->size()) +
+                       " values, its shape is " + shapeText(part.stored));
+  std::vector<float> taken;
+  if (llvm::ArrayRef<int64_t>(part.stored) == shape && part.first == 0 &&
+      part.strides == stridesOf(shape)) {
+    taken = std::move(*stored);
+  } else {
+    taken.reserve(size_t(elementCount(shape)));
+    gather(*stored, shape, part.first, part.strides, taken);
+  }
+  if (std::string format = source.storage(tensor);
+      !format.empty() && !part.storage.empty() && format != part.storage) {
+    CheckpointValues read = throughStorage(std::move(taken), part.storage, tensor);
+    if (!read.error.empty())
+      return weightError(read.error);
+    taken = std::move(read.values);
+  }
+  if (values.empty())
+    values = std::move(taken);
+  else
+    values.insert(values.end(), taken.begin(), taken.end());
+  return llvm::Error::success();
 }
 
 llvm::Expected<Weight> WeightCache::get(llvm::StringRef tensor, llvm::ArrayRef<int64_t> shape,
                                         const WeightPart &part) {
   // Parts of one tensor are weights of their own.
   std::string key = tensor.str();
-  if (part.transposed || llvm::ArrayRef<int64_t>(part.stored) != shape)
-    key += (" rows " + llvm::Twine(part.firstRow) + " to " +
-            llvm::Twine(part.firstRow + shape[0]) + (part.transposed ? " transposed" : ""))
-               .str();
+  if (llvm::ArrayRef<int64_t>(part.stored) != shape || part.first != 0 ||
+      part.strides != stridesOf(shape)) {
+    key += (" from " + llvm::Twine(part.first) + " by").str();
+    for (int64_t stride : part.strides)
+      key += " " + std::to_string(stride);
+    key += " as " + shapeText(shape);
+  }
   if (auto it = byName.find(key); it != byName.end()) {
     if (llvm::ArrayRef<int64_t>(it->second->shape) != shape)
       return weightError("the tensor '" + tensor + "' is used with shape " + shapeText(shape) +
@@ -77,21 +114,17 @@ llvm::Expected<Weight> WeightCache::get(llvm::StringRef tensor, llvm::ArrayRef<i
     recent.splice(recent.begin(), recent, it->second);
     return recent.front();
   }
-  llvm::Expected<std::vector<float>> values = source.load(tensor, part.stored);
-  if (!values)
-    return values.takeError();
-  if (int64_t(values->size()) != elementCount(part.stored))
-    return weightError("the tensor '" + tensor + "' has " + llvm::Twine(values->size()) +
-                       " values, its shape is " + shapeText(part.stored));
-  *values = takePart(std::move(*values), shape, part);
-  if (std::string stored = source.storage(tensor);
-      !stored.empty() && !part.storage.empty() && stored != part.storage) {
-    CheckpointValues read = throughStorage(std::move(*values), part.storage, tensor.str());
-    if (!read.error.empty())
-      return weightError(read.error);
-    *values = std::move(read.values);
+  std::vector<float> values;
+  if (tensor.contains("{e}")) {
+    values.reserve(size_t(elementCount(shape)));
+    for (int64_t expert = 0; expert < shape[0]; ++expert)
+      if (llvm::Error error =
+              append(resolveExpert(tensor, expert), shape.drop_front(), part, values))
+        return std::move(error);
+  } else if (llvm::Error error = append(tensor.str(), shape, part, values)) {
+    return std::move(error);
   }
-  uint64_t size = values->size() * sizeof(float);
+  uint64_t size = values.size() * sizeof(float);
   while (!recent.empty() && bytes + size > limitBytes) {
     bytes -= recent.back().values->size() * sizeof(float);
     byName.erase(recent.back().name);
@@ -99,7 +132,7 @@ llvm::Expected<Weight> WeightCache::get(llvm::StringRef tensor, llvm::ArrayRef<i
   }
   bytes += size;
   recent.push_front(
-      Weight{key, Shape(shape), std::make_shared<const std::vector<float>>(std::move(*values))});
+      Weight{key, Shape(shape), std::make_shared<const std::vector<float>>(std::move(values))});
   byName[key] = recent.begin();
   return recent.front();
 }

@@ -111,12 +111,34 @@ TEST(WeightCache, PartsAndTransposedTensors) {
     EXPECT_TRUE(bool(weight));
     return *weight->values;
   };
-  EXPECT_EQ(values({1, 2}, {{3, 2}, 1}), (std::vector<float>{3, 4}));
-  EXPECT_EQ(values({2, 2}, {{3, 2}, 1}), (std::vector<float>{3, 4, 5, 6}));
-  EXPECT_EQ(values({2, 3}, {{3, 2}, 0, true}), (std::vector<float>{1, 3, 5, 2, 4, 6}));
+  EXPECT_EQ(values({1, 2}, {{3, 2}, 2, {2, 1}, {}}), (std::vector<float>{3, 4}));
+  EXPECT_EQ(values({2, 2}, {{3, 2}, 2, {2, 1}, {}}), (std::vector<float>{3, 4, 5, 6}));
+  EXPECT_EQ(values({2, 3}, {{3, 2}, 0, {1, 2}, {}}), (std::vector<float>{1, 3, 5, 2, 4, 6}));
   // The second column of what is stored, as a row.
-  EXPECT_EQ(values({1, 3}, {{3, 2}, 1, true}), (std::vector<float>{2, 4, 6}));
-  EXPECT_EQ(values({3, 2}, {{3, 2}}), (std::vector<float>{1, 2, 3, 4, 5, 6}));
+  EXPECT_EQ(values({1, 3}, {{3, 2}, 1, {1, 2}, {}}), (std::vector<float>{2, 4, 6}));
+  EXPECT_EQ(values({3, 2}, {{3, 2}, 0, {2, 1}, {}}), (std::vector<float>{1, 2, 3, 4, 5, 6}));
+  // Rows that alternate, and the same rows as a vector of one dimension.
+  EXPECT_EQ(values({2, 1}, {{3, 2}, 1, {4, 1}, {}}), (std::vector<float>{2, 6}));
+  EXPECT_EQ(values({2}, {{3, 2}, 1, {4}, {}}), (std::vector<float>{2, 6}));
+}
+
+TEST(WeightCache, ATensorForEachExpert) {
+  InMemoryWeights source;
+  source.set("w.0", {2, 2}, {1, 2, 3, 4});
+  source.set("w.1", {2, 2}, {5, 6, 7, 8});
+  WeightCache cache(source, 1024);
+  auto values = [&](llvm::ArrayRef<int64_t> shape, WeightPart part) {
+    llvm::Expected<Weight> weight = cache.get("w.{e}", shape, part);
+    EXPECT_TRUE(bool(weight));
+    return *weight->values;
+  };
+  EXPECT_EQ(values({2, 2, 2}, {{2, 2}, 0, {2, 1}, {}}),
+            (std::vector<float>{1, 2, 3, 4, 5, 6, 7, 8}));
+  EXPECT_EQ(values({2, 2, 2}, {{2, 2}, 0, {1, 2}, {}}),
+            (std::vector<float>{1, 3, 2, 4, 5, 7, 6, 8}));
+  EXPECT_EQ(values({2, 1, 2}, {{2, 2}, 2, {2, 1}, {}}), (std::vector<float>{3, 4, 7, 8}));
+  EXPECT_EQ(messageOf(cache.get("w.{e}", {3, 2, 2}, {{2, 2}, 0, {2, 1}, {}})),
+            "there is no tensor 'w.2'");
 }
 
 TEST(WeightCache, RefusesShapesThatDisagree) {

@@ -57,12 +57,14 @@ private:
   std::shared_ptr<const frontend::Checkpoint> checkpoint;
 };
 
-/// How a weight lies in its tensor: rows from `firstRow` on of a tensor of shape `stored`, which
-/// is [columns, rows] where it is stored transposed.
+/// How a weight lies in its tensor: element [a, b, ...] is element
+/// `first + a * strides[0] + b * strides[1] + ...` of a tensor of shape `stored`. Where the
+/// tensor's name holds `{e}`, the first dimension of the weight counts tensors and the rest is
+/// that of one of them.
 struct WeightPart {
   Shape stored;
-  int64_t firstRow = 0;
-  bool transposed = false;
+  int64_t first = 0;
+  Shape strides;
   /// Of the weight. Where its tensor is stored otherwise, the values are quantised to it as
   /// packing does.
   std::string storage;
@@ -82,6 +84,10 @@ public:
   uint64_t getBytes() const { return bytes; }
 
 private:
+  /// Adds the values of one tensor, as much of it as the weight takes.
+  llvm::Error append(const std::string &tensor, llvm::ArrayRef<int64_t> shape,
+                     const WeightPart &part, std::vector<float> &values);
+
   WeightSource &source;
   uint64_t limitBytes;
   uint64_t bytes = 0;

@@ -35,6 +35,52 @@ llm.weight_family @weight_family_c4 "w" transposed : !llm.weight<[64], #llm.dens
 
 // -----
 
+// expected-error @+1 {{has a tensor for each expert, so it has at least two dimensions and neither 'rows' nor 'transposed'}}
+llm.weight_family @weight_family_c5_rank "w.{e}" : !llm.weight<[64], #llm.dense<f32>>
+
+// -----
+
+// expected-error @+1 {{has a tensor for each expert, so it has at least two dimensions and neither 'rows' nor 'transposed'}}
+llm.weight_family @weight_family_c5_rows "w.{e}" rows 0 of 8 : !llm.weight<[4, 64], #llm.dense<f32>>
+
+// -----
+
+// expected-error @+1 {{has a view, which says all that 'rows' and 'transposed' do}}
+llm.weight_family @weight_family_c6_both "w" transposed view <stored = [8, 4], first = 0, strides = [1, 4]> : !llm.weight<[4, 8], #llm.dense<f32>>
+
+// -----
+
+// expected-error @+1 {{has a view of 1 strides for 2 dimensions within a tensor}}
+llm.weight_family @weight_family_c6_strides "w" view <stored = [8, 4], first = 0, strides = [4]> : !llm.weight<[8, 4], #llm.dense<f32>>
+
+// -----
+
+// expected-error @+1 {{has a view that reaches beyond the 32 elements of its tensor}}
+llm.weight_family @weight_family_c6_range "w" view <stored = [8, 4], first = 1, strides = [4, 1]> : !llm.weight<[8, 4], #llm.dense<f32>>
+
+// -----
+
+#blocks = #llm.blocks<"q8_0", bits = 8, size = 32, scale = f16, zero = 0, order = linear>
+// expected-error @+1 {{has a view that cuts blocks of 32 elements}}
+llm.weight_family @weight_family_c7 "w" view <stored = [2, 64], first = 16, strides = [64, 1]> : !llm.weight<[1, 32], #blocks>
+
+// -----
+
+// expected-error @+1 {{view needs a stored shape, strides and a first element that is not negative}}
+llm.weight_family @view_negative "w" view <stored = [2, 64], first = -1, strides = [64, 1]> : !llm.weight<[1, 32], #llm.dense<f32>>
+
+// -----
+
+// expected-error @+1 {{view of a tensor [4611686018427387904, 4], whose dimensions must be positive and their product at most}}
+llm.weight_family @view_large "w" view <stored = [4611686018427387904, 4], first = 0, strides = [4, 1]> : !llm.weight<[1, 4], #llm.dense<f32>>
+
+// -----
+
+// expected-error @+1 {{view has stride 0, it must be from 1 to the 128 elements of its tensor}}
+llm.weight_family @view_stride "w" view <stored = [2, 64], first = 0, strides = [0, 1]> : !llm.weight<[1, 32], #llm.dense<f32>>
+
+// -----
+
 func.func @param_c1_no_family() {
   // expected-error @+1 {{family @w must be a symbol of llm.weight_family}}
   %0 = llm.param @w : !llm.weight<[64], #llm.dense<f32>>

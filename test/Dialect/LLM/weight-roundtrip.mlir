@@ -16,6 +16,12 @@ llm.weight_family @down "down.{i}" layers [0, 4] : !llm.weight<[8, 64, 32], #q8_
 llm.weight_family @k "c_attn.{i}" rows 64 of 192 transposed layers [0, 4] : !llm.weight<[64, 64], #llm.dense<f32>>
 // CHECK: llm.weight_family @k_bias "c_attn_b.{i}" rows 0 of 192 layers [0, 4] : !llm.weight<[64], #llm.dense<f32>>
 llm.weight_family @k_bias "c_attn_b.{i}" rows 0 of 192 layers [0, 4] : !llm.weight<[64], #llm.dense<f32>>
+// CHECK: llm.weight_family @up "x.{i}.{e}" from "blk.{i}.up" layers [0, 4] : !llm.weight<[8, 64, 32], #q8_0_blocks>
+llm.weight_family @up "x.{i}.{e}" from "blk.{i}.up" layers [0, 4] : !llm.weight<[8, 64, 32], #q8_0>
+// CHECK: llm.weight_family @gate "x.{i}" view <stored = [8, 48, 80], first = 1, strides = [3840, 2, 80]> layers [0, 4] : !llm.weight<[8, 40, 48], #llm.dense<f32>>
+llm.weight_family @gate "x.{i}" view <stored = [8, 48, 80], first = 1, strides = [3840, 2, 80]> layers [0, 4] : !llm.weight<[8, 40, 48], #llm.dense<f32>>
+// CHECK: llm.weight_family @each "y.{e}" view <stored = [48, 80], first = 40, strides = [80, 1]> : !llm.weight<[8, 48, 40], #llm.dense<f32>>
+llm.weight_family @each "y.{e}" view <stored = [48, 80], first = 40, strides = [80, 1]> : !llm.weight<[8, 48, 40], #llm.dense<f32>>
 // CHECK: llm.state_family @kv layers [0, 4] : !llm.cache<paged, [2, 16, 16], f32>
 llm.state_family @kv layers [0, 4] : !llm.cache<paged, [2, 16, 16], f32>
 

@@ -274,6 +274,32 @@ LogicalResult RopeAttr::verify(function_ref<InFlightDiagnostic()> emitError, Str
 }
 
 //===----------------------------------------------------------------------===//
+// Views of stored tensors
+//===----------------------------------------------------------------------===//
+
+LogicalResult ViewAttr::verify(function_ref<InFlightDiagnostic()> emitError,
+                               ArrayRef<int64_t> stored, int64_t first,
+                               ArrayRef<int64_t> strides) {
+  if (stored.empty() || strides.empty() || first < 0)
+    return emitError() << "view needs a stored shape, strides and a first element that is not "
+                          "negative";
+  // What a weight may have at most, so that positions are numbers of 64 bits.
+  constexpr int64_t most = int64_t(1) << 42;
+  int64_t elements = 1;
+  for (int64_t dim : stored) {
+    if (dim < 1 || dim > most / elements)
+      return emitError() << "view of a tensor [" << stored << "], whose dimensions must be "
+                         << "positive and their product at most " << most;
+    elements *= dim;
+  }
+  for (int64_t stride : strides)
+    if (stride < 1 || stride > elements)
+      return emitError() << "view has stride " << stride << ", it must be from 1 to the "
+                         << elements << " elements of its tensor";
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
 // Sets of layers
 //===----------------------------------------------------------------------===//
 

@@ -1,5 +1,6 @@
 //===- LLMWeightOps.cpp - symbols: weights and state ----------------------===//
 #include "llmc/Dialect/LLM/IR/LLMDialect.h"
+#include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
 using namespace llmc::llm;
@@ -14,6 +15,38 @@ static LogicalResult verifyTemplate(Operation *op, StringRef what, StringRef nam
     return op->emitOpError() << what << " '" << name << "' must hold {i}: the family has layers";
   return op->emitOpError() << what << " '" << name
                            << "' must not hold {i}: the family has no layers";
+}
+
+static LogicalResult verifyView(WeightFamilyOp op, WeightType type, ViewAttr view,
+                                bool tensorPerExpert) {
+  ArrayRef<int64_t> shape = type.getShape().drop_front(tensorPerExpert ? 1 : 0);
+  // weight_family_c6
+  if (view.getStrides().size() != shape.size())
+    return op.emitOpError("has a view of ")
+           << view.getStrides().size() << " strides for " << shape.size()
+           << " dimensions within a tensor";
+  int64_t elements = 1, last = view.getFirst();
+  for (int64_t dim : view.getStored())
+    elements *= dim;
+  for (auto [dim, stride] : llvm::zip(shape, view.getStrides())) {
+    int64_t span;
+    if (llvm::MulOverflow(dim - 1, stride, span) || llvm::AddOverflow(last, span, last) ||
+        last >= elements)
+      return op.emitOpError("has a view that reaches beyond the ")
+             << elements << " elements of its tensor";
+  }
+  // weight_family_c7
+  auto blocks = dyn_cast<BlocksAttr>(type.getStorage());
+  if (!blocks)
+    return success();
+  int64_t size = blocks.getSize();
+  bool whole = view.getStrides().back() == 1 && view.getFirst() % size == 0 &&
+               view.getStored().back() % size == 0;
+  for (int64_t stride : view.getStrides().drop_back())
+    whole &= stride % size == 0;
+  if (!whole)
+    return op.emitOpError("has a view that cuts blocks of ") << size << " elements";
+  return success();
 }
 
 LogicalResult WeightFamilyOp::verify() {
@@ -37,16 +70,52 @@ LogicalResult WeightFamilyOp::verify() {
   // weight_family_c4
   if (getTransposed() && type.getRank() != 2)
     return emitOpError("is transposed, which only a matrix can be, it is ") << type;
-  return success();
+  // weight_family_c5
+  if (hasTensorPerExpert() && (type.getRank() < 2 || getFirstRow() || getTransposed()))
+    return emitOpError("has a tensor for each expert, so it has at least two dimensions and "
+                       "neither 'rows' nor 'transposed'; it is ")
+           << type;
+  if (!getView())
+    return success();
+  // weight_family_c6
+  if (getFirstRow() || getTransposed())
+    return emitOpError("has a view, which says all that 'rows' and 'transposed' do");
+  return verifyView(*this, type, *getView(), hasTensorPerExpert());
+}
+
+bool WeightFamilyOp::hasTensorPerExpert() {
+  return getCheckpoint().value_or(getSource()).contains("{e}");
+}
+
+/// Row by row: the strides of a whole tensor.
+static SmallVector<int64_t> stridesOf(ArrayRef<int64_t> shape) {
+  SmallVector<int64_t> strides(shape.size(), 1);
+  for (size_t i = shape.size(); i-- > 1;)
+    strides[i - 1] = strides[i] * shape[i];
+  return strides;
 }
 
 SmallVector<int64_t> WeightFamilyOp::getStoredShape() {
+  if (getView())
+    return SmallVector<int64_t>(getView()->getStored());
   SmallVector<int64_t> shape(getType().getShape());
+  if (hasTensorPerExpert())
+    shape.erase(shape.begin());
   if (getStoredRows() && !shape.empty())
     shape[0] = int64_t(*getStoredRows());
   if (getTransposed())
     std::swap(shape[0], shape[1]);
   return shape;
+}
+
+ViewAttr WeightFamilyOp::getEffectiveView() {
+  if (getView())
+    return *getView();
+  SmallVector<int64_t> stored = getStoredShape(), strides = stridesOf(stored);
+  if (getTransposed())
+    std::swap(strides[0], strides[1]);
+  int64_t first = int64_t(getFirstRow().value_or(0)) * (strides.empty() ? 1 : strides[0]);
+  return ViewAttr::get(getContext(), stored, first, strides);
 }
 
 /// The family that a member names, with a message where there is none.

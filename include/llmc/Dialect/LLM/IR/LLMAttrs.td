@@ -109,4 +109,20 @@ def LLM_LayersAttr : LLM_Attr<"Layers", "layers"> {
   }];
 }
 
+def LLM_ViewAttr : LLM_Attr<"View", "view"> {
+  let summary = "Where the elements of a weight lie in a stored tensor";
+  let description = [{
+    Element [a, b, ...] of the weight is element `first + a * strides[0] + b * strides[1] + ...`
+    of a tensor of shape `stored`, counted row by row. `#llm.view<stored = [8, 48, 80],
+    first = 1, strides = [3840, 2, 80]>` is the second of two matrices of 40 rows and 48 columns
+    for each of 8 experts, whose rows alternate in the columns of what is stored.
+  }];
+  let parameters = (ins ArrayRefParameter<"int64_t">:$stored, "int64_t":$first,
+      ArrayRefParameter<"int64_t">:$strides);
+  let assemblyFormat = [{
+    `<` `stored` `=` `[` $stored `]` `,` `first` `=` $first `,` `strides` `=` `[` $strides `]` `>`
+  }];
+  let genVerifyDecl = 1;
+}
+
 #endif // LLMC_DIALECT_LLM_IR_LLMATTRS

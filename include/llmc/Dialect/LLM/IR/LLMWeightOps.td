@@ -13,29 +13,49 @@ def LLM_WeightFamilyOp : LLM_Op<"weight_family", [Symbol]> {
     A member may be a part of what is stored: `rows 576 of 960` are the rows from 576 on, as
     many as the type has, of a tensor of 960 (a fused projection or its bias). `transposed`
     says that the file holds the matrix as [columns, rows]; rows are those of the weight then,
-    the columns of what is stored.
+    the columns of what is stored. Everything else that a file does is a `view`: stacked and
+    fused experts, rows that alternate, matrices for each head. Where the name of what is read
+    holds `{e}`, the first dimension of the weight counts tensors, one an expert, and the view
+    (or, without one, the rest of the shape) is that of one of them.
 
     Constraints: `weight_family_c1` the source is not empty and holds `{i}` exactly where
     there are layers; `weight_family_c2` so does a checkpoint name; `weight_family_c3` a range
-    of rows lies inside the stored tensor; `weight_family_c4` a transposed weight is a matrix.
+    of rows lies inside the stored tensor; `weight_family_c4` a transposed weight is a matrix;
+    `weight_family_c5` a weight of one tensor an expert has a dimension more than its tensors and
+    is not cut by `rows` or `transposed`; `weight_family_c6` a view stands without `rows` and
+    `transposed`, has a stride for each dimension within a tensor and stays inside the tensor;
+    `weight_family_c7` of blocks, it takes whole ones.
 
     ```mlir
     llm.weight_family @q_proj "model.layers.{i}.self_attn.q_proj.weight"
         layers [0, 30] : !llm.weight<[576, 576], #llm.dense<f32>>
     llm.weight_family @k "h.{i}.attn.c_attn.weight" rows 768 of 2304 transposed layers [0, 12]
         : !llm.weight<[768, 768], #llm.dense<f32>>
+    llm.weight_family @up "layers.{i}.experts.{e}.up.weight" layers [0, 12]
+        : !llm.weight<[8, 96, 768], #llm.dense<f32>>
+    llm.weight_family @gate "layers.{i}.experts.gate_up"
+        view <stored = [8, 48, 80], first = 0, strides = [3840, 2, 80]> layers [0, 12]
+        : !llm.weight<[8, 40, 48], #llm.dense<f32>>
     ```
   }];
   let arguments = (ins SymbolNameAttr:$sym_name, StrAttr:$source, OptionalAttr<StrAttr>:$checkpoint,
       OptionalAttr<LLM_LayersAttr>:$layers, TypeAttrOf<LLM_WeightType>:$type,
-      OptionalAttr<I64Attr>:$first_row, OptionalAttr<I64Attr>:$stored_rows, UnitAttr:$transposed);
+      OptionalAttr<I64Attr>:$first_row, OptionalAttr<I64Attr>:$stored_rows, UnitAttr:$transposed,
+      OptionalAttr<LLM_ViewAttr>:$view);
   let assemblyFormat = [{
     $sym_name $source (`from` $checkpoint^)? (`rows` $first_row^ `of` $stored_rows)?
-    (`transposed` $transposed^)? (`layers` custom<LayerRanges>($layers)^)? attr-dict `:` $type
+    (`transposed` $transposed^)? (`view` $view^)? (`layers` custom<LayerRanges>($layers)^)? attr-dict `:` $type
   }];
   let extraClassDeclaration = [{
-    /// Shape of the tensor in the file that a member is, or is a part of.
+    /// Shape of the tensor in the file that a member is, or is a part of; of one expert's tensor
+    /// where it has one an expert.
     ::llvm::SmallVector<int64_t> getStoredShape();
+    /// The name of what is read holds `{e}`: one tensor for each index of the first dimension.
+    bool hasTensorPerExpert();
+    /// First element and strides of the weight in its tensor, whichever way it is written; those
+    /// of one expert where it has a tensor an expert (the strides are those of the dimensions
+    /// after the first then).
+    ::llmc::llm::ViewAttr getEffectiveView();
   }];
   let hasVerifier = 1;
 }
