@@ -83,6 +83,8 @@ LogicalResult RouteOp::verify() {
       failed(verifySameLeading(*this, choice, weights, 2)))
     return failure();
   int64_t experts = logits.shape[1], top = getTop();
+  if (ShapedType::isDynamic(experts))
+    return emitOpError("logits dimension 1 (?) must be the number of experts");
   if (weights.shape[1] != top)
     return emitOpError() << "weights dimension 1 (" << weights.shape[1] << ") must be top (" << top
                          << ")";

@@ -34,7 +34,8 @@ struct VerifyModelPass : llmc::llm::impl::VerifyModelPassBase<VerifyModelPass> {
   void runOnOperation() override {
     FunctionOpInterface entry = findEntry();
     if (!entry || failed(verifyLayers(entry)) || failed(verifyFamilies()) ||
-        failed(verifyStates()) || failed(verifyWidths()) || failed(verifyRows(entry)))
+        failed(verifyStates()) || failed(verifyWidths()) || failed(verifyChoices()) ||
+        failed(verifyRows(entry)))
       signalPassFailure();
     markAllAnalysesPreserved();
   }
@@ -45,6 +46,7 @@ struct VerifyModelPass : llmc::llm::impl::VerifyModelPassBase<VerifyModelPass> {
   template <typename MemberOp, typename FamilyOp> LogicalResult verifyFamiliesOf();
   LogicalResult verifyStates();
   LogicalResult verifyWidths();
+  LogicalResult verifyChoices();
 
   LayerTable layersOf;
 };
@@ -310,6 +312,41 @@ LogicalResult VerifyModelPass::verifyWidths() {
           return op->emitOpError()
                  << "argument " << argument.getArgNumber() << " of type " << argument.getType()
                  << " has rows of more than " << maxRowElements << " elements";
+    return WalkResult::advance();
+  });
+  return failure(result.wasInterrupted());
+}
+
+//===----------------------------------------------------------------------===//
+// Choices of experts
+//===----------------------------------------------------------------------===//
+
+/// The route whose choice a value is, seen through the inputs of fusions; null where there is
+/// none.
+static RouteOp routeOf(Value choice) {
+  while (auto argument = dyn_cast<BlockArgument>(choice)) {
+    auto fusion = dyn_cast<FusionOp>(argument.getOwner()->getParentOp());
+    if (!fusion)
+      return {};
+    choice = fusion.getInputs()[argument.getArgNumber()];
+  }
+  auto result = cast<OpResult>(choice);
+  if (auto fusion = dyn_cast<FusionOp>(result.getOwner()))
+    return routeOf(fusion.getBody().front().getTerminator()->getOperand(result.getResultNumber()));
+  auto route = dyn_cast<RouteOp>(result.getOwner());
+  return route && choice == route.getChoice() ? route : RouteOp();
+}
+
+LogicalResult VerifyModelPass::verifyChoices() {
+  WalkResult result = getOperation().walk([&](ExpertLinearOp op) -> WalkResult {
+    RouteOp route = routeOf(op.getChoice());
+    if (!route)
+      return op.emitOpError("needs a choice that an llm.route of its function made");
+    int64_t chosenFrom = cast<RankedTensorType>(route.getLogits().getType()).getDimSize(1);
+    int64_t experts = op.getWeight().getType().getShape()[0];
+    if (experts != chosenFrom)
+      return op.emitOpError() << "has a weight of " << experts
+                              << " experts and a choice from " << chosenFrom;
     return WalkResult::advance();
   });
   return failure(result.wasInterrupted());
