@@ -1,11 +1,14 @@
 //===- AttentionRules.cpp - heads, rotary, state, attention ---------------===//
+#include "MatrixProduct.h"
 #include "Parallel.h"
 #include "RuleSets.h"
 
 #include "llmc/Reference/Evaluator.h"
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
+#include <numeric>
 
 #pragma STDC FP_CONTRACT OFF
 
@@ -61,13 +64,13 @@ template <typename T> static llvm::Error rotary(llm::RotaryOp op, OpContext<T> &
   llm::RopeAttr rope = op.getRope();
   llvm::ArrayRef<float> frequencies = rope.getFrequencies().asArrayRef();
   llvm::ArrayRef<float> longer = rope.getLongFrequencies().asArrayRef();
-  int64_t pairs = rope.getWidth() / 2;
+  int64_t pairs = rope.getWidth() / 2, first = op.getFirst();
   if (llvm::Error error = checkHeads(x, batch, context))
     return error;
-  if (rope.getWidth() > x.width() || int64_t(frequencies.size()) != pairs ||
+  if (first < 0 || rope.getWidth() > x.width() - first || int64_t(frequencies.size()) != pairs ||
       (rope.hasLong() && int64_t(longer.size()) != pairs))
-    return context.error("rotates " + llvm::Twine(rope.getWidth()) + " channels by " +
-                         llvm::Twine(frequencies.size()) + " frequencies, the heads have " +
+    return context.error("rotates " + llvm::Twine(rope.getWidth()) + " channels from " +
+                         llvm::Twine(first) + " on by " + llvm::Twine(frequencies.size()) + " frequencies, the heads have " +
                          llvm::Twine(x.width()));
   bool halves = rope.getPairing() == llm::RopePairing::Halves;
   T magnitude = T(rope.getMagnitude());
@@ -79,8 +82,8 @@ template <typename T> static llvm::Error rotary(llm::RotaryOp op, OpContext<T> &
       T c = std::cos(angle) * magnitude, s = std::sin(angle) * magnitude;
       int64_t a = halves ? j : 2 * j, b = halves ? j + pairs : 2 * j + 1;
       for (int64_t head = 0; head < x.shape[1]; ++head) {
-        const T *in = x.row(row) + head * x.width();
-        T *out = y.row(row) + head * x.width();
+        const T *in = x.row(row) + head * x.width() + first;
+        T *out = y.row(row) + head * x.width() + first;
         out[a] = in[a] * c - in[b] * s;
         out[b] = in[b] * c + in[a] * s;
       }
@@ -100,20 +103,23 @@ template <typename T> static llvm::Error checkCurrent(const CacheHandle<T> &cach
 
 template <typename T> static llvm::Error kvAppend(llm::KVAppendOp op, OpContext<T> &context) {
   const HostTensor<T> &key = context.tensor(op.getKey());
-  const HostTensor<T> &value = context.tensor(op.getValue());
+  // A latent state keeps keys alone.
+  const HostTensor<T> *value = op.getValue() ? &context.tensor(op.getValue()) : nullptr;
   const Batch &batch = context.batch(op.getBatch());
   CacheHandle<T> cache = context.cache(op.getCache());
   CacheState<T> &state = *cache.state;
   if (llvm::Error error = checkHeads(key, batch, context))
     return error;
-  if (llvm::Error error = checkHeads(value, batch, context))
-    return error;
+  if (value)
+    if (llvm::Error error = checkHeads(*value, batch, context))
+      return error;
   if (llvm::Error error = checkCurrent(cache, context))
     return error;
-  if (state.shape != Shape{key.shape[1], key.shape[2], value.shape[2]} ||
-      key.shape[1] != value.shape[1])
+  if (state.shape.size() != 3 || state.shape[0] != key.shape[1] || state.shape[1] != key.shape[2] ||
+      (value && (value->shape[1] != key.shape[1] || state.shape[2] != value->shape[2])))
     return context.error("appends keys " + shapeText(key.shape) + " and values " +
-                         shapeText(value.shape) + " to a state of " + shapeText(state.shape));
+                         (value ? shapeText(value->shape) : std::string("none")) +
+                         " to a state of " + shapeText(state.shape));
   int64_t row = 0;
   for (const BatchSequence &sequence : batch.sequences) {
     SequenceState<T> &rows = state.sequences[sequence.id];
@@ -126,7 +132,8 @@ template <typename T> static llvm::Error kvAppend(llm::KVAppendOp op, OpContext<
       to.insert(to.end(), from.row(row), from.row(row + sequence.count));
     };
     append(rows.keys, key);
-    append(rows.values, value);
+    if (value)
+      append(rows.values, *value);
     rows.length = sequence.start + sequence.count;
     row += sequence.count;
   }
@@ -140,7 +147,15 @@ namespace {
 /// Positions that one update of the running softmax takes.
 constexpr int64_t softmaxBlock = 64;
 
-/// One query head against the positions [first, last] of a sequence.
+/// The positions that a token sees, ascending: a range, or those that were selected.
+struct SeenPositions {
+  int64_t first = 0, count = 0;
+  const int64_t *selected = nullptr;
+
+  int64_t operator[](int64_t i) const { return selected ? selected[i] : first + i; }
+};
+
+/// One query head against the positions that it sees.
 template <typename T> struct HeadAttention {
   /// Key and value of position j lie at `j * stride`.
   const T *keys, *values;
@@ -149,24 +164,30 @@ template <typename T> struct HeadAttention {
   T scale;
   /// 0: none.
   T softcap;
+  /// By distance; 0: none.
+  T slope = 0;
+  /// A logit without a value; -infinity: none.
+  T sink = -std::numeric_limits<T>::infinity();
 
   /// Softmax over blocks of positions in ascending order: what was summed under the old
   /// maximum is scaled to the new one.
-  void run(const T *query, int64_t first, int64_t last, T *out) const {
-    T maximum = -std::numeric_limits<T>::infinity(), sum = 0;
+  void run(const T *query, int64_t position, const SeenPositions &seen, T *out) const {
+    T maximum = sink, sum = std::isfinite(sink) ? 1 : 0;
     std::fill_n(out, valueWidth, T(0));
-    for (int64_t begin = first; begin <= last; begin += softmaxBlock) {
-      int64_t count = std::min(softmaxBlock, last + 1 - begin);
+    for (int64_t begin = 0; begin < seen.count; begin += softmaxBlock) {
+      int64_t count = std::min(softmaxBlock, seen.count - begin);
       T scores[softmaxBlock];
       T blockMaximum = maximum;
       for (int64_t j = 0; j < count; ++j) {
-        const T *key = keys + (begin + j) * keyStride;
+        const T *key = keys + seen[begin + j] * keyStride;
         T dot = 0;
         for (int64_t d = 0; d < keyWidth; ++d)
           dot += query[d] * key[d];
         scores[j] = scale * dot;
         if (softcap != 0)
           scores[j] = softcap * std::tanh(scores[j] / softcap);
+        if (slope != 0)
+          scores[j] += slope * T(seen[begin + j] - position);
         blockMaximum = std::max(blockMaximum, scores[j]);
       }
       T rescale = std::exp(maximum - blockMaximum);
@@ -175,14 +196,15 @@ template <typename T> struct HeadAttention {
       for (int64_t d = 0; d < valueWidth; ++d)
         out[d] *= rescale;
       for (int64_t j = 0; j < count; ++j) {
-        const T *value = values + (begin + j) * valueStride;
+        const T *value = values + seen[begin + j] * valueStride;
         T weight = std::exp(scores[j] - maximum);
         sum += weight;
         for (int64_t d = 0; d < valueWidth; ++d)
           out[d] += weight * value[d];
       }
     }
-    for (int64_t d = 0; d < valueWidth; ++d)
+    // Nothing seen: nothing added.
+    for (int64_t d = 0; d < valueWidth && sum != 0; ++d)
       out[d] /= sum;
   }
 };
@@ -242,31 +264,141 @@ static llvm::Error pagedAttention(llm::PagedAttentionOp op, OpContext<T> &contex
   if (std::optional<llvm::APFloat> cap = op.getSoftcap())
     softcap = T(float(cap->convertToDouble()));
 
+  const Weight *sinks = op.getSinks() ? &context.weight(op.getSinks()) : nullptr;
+  if (sinks && sinks->shape != Shape{heads})
+    return context.error("needs a sink for each of the " + llvm::Twine(heads) +
+                         " heads, they are " + shapeText(sinks->shape));
+  llvm::ArrayRef<float> slopes = op.getSlopes().value_or(llvm::ArrayRef<float>());
+  const std::vector<int32_t> *selection = nullptr;
+  int64_t chosen = 0;
+  if (op.getSelection()) {
+    selection = &context.tokens(op.getSelection());
+    chosen = mlir::cast<mlir::RankedTensorType>(op.getSelection().getType()).getDimSize(1);
+    if (int64_t(selection->size()) != chosen * query.rows())
+      return context.error("needs a row of " + llvm::Twine(chosen) +
+                           " positions for each of the " + llvm::Twine(query.rows()) +
+                           " tokens, the selection has " + llvm::Twine(selection->size()));
+  }
+  bool isLatent = mlir::cast<llm::CacheType>(op.getCache().getType()).getKind() ==
+                  llm::CacheKind::Latent;
+
   HostTensor<T> y({query.rows(), heads, valueWidth});
   int64_t longest = 0;
   for (const TokenPlace<T> &place : *places)
     longest = std::max(longest, place.position + 1);
   int64_t work = longest * heads * (keyWidth + valueWidth);
   parallelFor(context.evaluator.getThreads(), query.rows(), work, [&](int64_t from, int64_t to) {
+    std::vector<int64_t> selected;
     for (int64_t row = from; row < to; ++row) {
       const TokenPlace<T> &place = (*places)[size_t(row)];
-      int64_t first = place.position >= window ? place.position - window + 1 : 0;
-      first = std::max(first, place.position / chunk * chunk);
+      SeenPositions seen;
+      seen.first = place.position >= window ? place.position - window + 1 : 0;
+      seen.first = std::max(seen.first, place.position / chunk * chunk);
+      seen.count = place.position + 1 - seen.first;
+      if (selection) {
+        selected.assign(selection->data() + row * chosen, selection->data() + (row + 1) * chosen);
+        llvm::erase_if(selected,
+                       [&](int64_t j) { return j < seen.first || j > place.position; });
+        std::sort(selected.begin(), selected.end());
+        selected.erase(std::unique(selected.begin(), selected.end()), selected.end());
+        seen.selected = selected.data();
+        seen.count = int64_t(selected.size());
+      }
       for (int64_t head = 0; head < heads; ++head) {
         int64_t kvHead = head / (heads / kvHeads);
-        HeadAttention<T> attention{place.state->keys.data() + kvHead * keyWidth,
-                                   place.state->values.data() + kvHead * valueWidth,
+        const T *keys = place.state->keys.data() + kvHead * keyWidth;
+        const T *values = isLatent ? keys : place.state->values.data() + kvHead * valueWidth;
+        HeadAttention<T> attention{keys,
+                                   values,
                                    kvHeads * keyWidth,
-                                   kvHeads * valueWidth,
+                                   isLatent ? kvHeads * keyWidth : kvHeads * valueWidth,
                                    keyWidth,
                                    valueWidth,
                                    scale,
                                    softcap};
-        attention.run(query.row(row) + head * keyWidth, first, place.position,
+        if (!slopes.empty())
+          attention.slope = T(slopes[head]);
+        if (sinks)
+          attention.sink = T((*sinks->values)[head]);
+        attention.run(query.row(row) + head * keyWidth, place.position, seen,
                       y.row(row) + head * valueWidth);
       }
     }
   });
+  context.result(std::move(y));
+  return llvm::Error::success();
+}
+
+template <typename T>
+static llvm::Error selectPositions(llm::SelectPositionsOp op, OpContext<T> &context) {
+  const HostTensor<T> &query = context.tensor(op.getQuery());
+  const HostTensor<T> &weights = context.tensor(op.getWeights());
+  const Batch &batch = context.batch(op.getBatch());
+  const CacheHandle<T> &cache = context.cache(op.getCache());
+  const CacheState<T> &state = *cache.state;
+  if (llvm::Error error = checkHeads(query, batch, context))
+    return error;
+  if (llvm::Error error = checkCurrent(cache, context))
+    return error;
+  int64_t heads = query.shape[1], width = query.width(), top = op.getTop();
+  if (state.shape.size() != 3 || state.shape[0] != 1 || state.shape[1] != width ||
+      weights.shape != Shape{query.rows(), heads} || top <= 0)
+    return context.error("cannot select from queries " + shapeText(query.shape) + ", weights " +
+                         shapeText(weights.shape) + " and a state of " + shapeText(state.shape));
+  llvm::Expected<std::vector<TokenPlace<T>>> places = placesOf(batch, state, context);
+  if (!places)
+    return places.takeError();
+  std::vector<int32_t> result(size_t(query.rows() * top), -1);
+  int64_t longest = 0;
+  for (const TokenPlace<T> &place : *places)
+    longest = std::max(longest, place.position + 1);
+  parallelFor(context.evaluator.getThreads(), query.rows(), longest * heads * width,
+              [&](int64_t from, int64_t to) {
+    std::vector<T> scores;
+    std::vector<int64_t> order;
+    for (int64_t row = from; row < to; ++row) {
+      const TokenPlace<T> &place = (*places)[size_t(row)];
+      scores.assign(size_t(place.position + 1), T(0));
+      for (int64_t j = 0; j <= place.position; ++j)
+        for (int64_t head = 0; head < heads; ++head) {
+          T dot = 0;
+          for (int64_t d = 0; d < width; ++d)
+            dot += query.row(row)[head * width + d] * place.state->keys[size_t(j * width + d)];
+          scores[size_t(j)] += weights.row(row)[head] * std::max(dot, T(0));
+        }
+      order.resize(scores.size());
+      std::iota(order.begin(), order.end(), 0);
+      std::stable_sort(order.begin(), order.end(), [&](int64_t a, int64_t b) {
+        return scores[size_t(a)] > scores[size_t(b)];
+      });
+      order.resize(std::min(order.size(), size_t(top)));
+      std::sort(order.begin(), order.end());
+      std::copy(order.begin(), order.end(), result.begin() + row * top);
+    }
+  });
+  context.result(makeTokens<T>(std::move(result)));
+  return llvm::Error::success();
+}
+
+template <typename T>
+static llvm::Error headLinear(llm::HeadLinearOp op, OpContext<T> &context) {
+  const HostTensor<T> &x = context.tensor(op.getInput());
+  const Weight &weight = context.weight(op.getWeight());
+  if (x.rank() != 3 || weight.shape.size() != 3 || weight.shape[0] != x.shape[1] ||
+      weight.shape[2] != x.width())
+    return context.error("needs a weight for each head, as wide as the heads; the input is " +
+                         shapeText(x.shape) + ", the weight " + shapeText(weight.shape));
+  int64_t heads = x.shape[1], depth = x.width(), features = weight.shape[1];
+  HostTensor<T> y({x.rows(), heads, features});
+  std::vector<T> in(size_t(x.rows() * depth)), out(size_t(x.rows() * features));
+  for (int64_t head = 0; head < heads; ++head) {
+    for (int64_t row = 0; row < x.rows(); ++row)
+      std::copy_n(x.row(row) + head * depth, depth, in.begin() + row * depth);
+    matrixProduct(in.data(), weight.values->data() + head * features * depth, out.data(), x.rows(),
+                  depth, features, context.evaluator.getThreads());
+    for (int64_t row = 0; row < x.rows(); ++row)
+      std::copy_n(out.begin() + row * features, features, y.row(row) + head * features);
+  }
   context.result(std::move(y));
   return llvm::Error::success();
 }
@@ -277,6 +409,8 @@ template <typename T> void llmc::reference::addAttentionRules(RuleTable<T> &tabl
   table.template add<llm::RotaryOp>(rotary<T>);
   table.template add<llm::KVAppendOp>(kvAppend<T>);
   table.template add<llm::PagedAttentionOp>(pagedAttention<T>);
+  table.template add<llm::SelectPositionsOp>(selectPositions<T>);
+  table.template add<llm::HeadLinearOp>(headLinear<T>);
 }
 
 template void llmc::reference::addAttentionRules(RuleTable<float> &);

@@ -102,7 +102,8 @@ LogicalResult RowAnalysis::visit(Operation &op) {
     all = own;
   }
   Rows result = all.value_or(Rows::Tokens);
-  bool needsTokens = isa<SelectRowsOp, RotaryOp, KVAppendOp, PagedAttentionOp>(op);
+  bool needsTokens = isa<SelectRowsOp, RotaryOp, KVAppendOp, PagedAttentionOp,
+                         SelectPositionsOp>(op);
   if (needsTokens && result != Rows::Tokens)
     return op.emitOpError() << "needs a row for each token and has " << describe(result);
   if (isa<SelectRowsOp>(op))
