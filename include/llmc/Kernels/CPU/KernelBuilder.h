@@ -32,6 +32,7 @@ enum class BatchField : unsigned {
   BlockTable = offsetof(llmc_batch, block_table),
   OutputRows = offsetof(llmc_batch, output_rows),
   Extents = offsetof(llmc_batch, extents),
+  Slots = offsetof(llmc_batch, slots),
 };
 
 class KernelBuilder {

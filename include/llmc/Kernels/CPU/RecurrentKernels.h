@@ -1,0 +1,100 @@
+//===- RecurrentKernels.h - mixers with a state per sequence ----*- C++ -*-===//
+//
+// Two generators over a state of fixed size for each sequence, its *slot*
+// (layout: docs/Manifest.md). An item belongs to one sequence and walks the
+// tokens that the sequence has in the step, in order, with the state in place. At
+// position 0 the state is zeros, whatever the slot holds. All is f32, every
+// operation rounds once, and SIMD lanes are channels or value columns, so a
+// token has the same bits in whatever batch, chunk and split of items.
+//
+// *Causal convolution*, K taps, for each channel c:
+//
+//   y[t, c] = (fma chain over k ascending from 0 of w[c, k] * x[t - K + 1 + k, c]) + b[c]
+//   then the activation, if any
+//
+// *Linear attention*, for each head h with key head h / (heads / keyHeads), over
+// the key channels d of the state S[d, :], ascending:
+//
+//   a[d] = exp(decay of h, or of h and d); p[d] = S[d, :] * a[d]
+//   u = v; delta: u = v - (fma chain over d from 0 of k[d] * p[d]);
+//   beta: u = u * beta
+//   S[d, :] = fma(k[d], u, p[d])
+//   y = (fma chain over d from 0 of q[d] * S[d, :]) * scale, no product where scale is 1
+//
+// exp is that of Polynomials.h.
+//
+//===----------------------------------------------------------------------===//
+#ifndef LLMC_KERNELS_CPU_RECURRENTKERNELS_H
+#define LLMC_KERNELS_CPU_RECURRENTKERNELS_H
+
+#include "llmc/Kernels/CPU/RowKernels.h"
+#include <optional>
+
+namespace llmc::kernels {
+
+/// Rows of a launch's operand: row t starts at t*stride + offset elements; f32.
+struct StepRows {
+  unsigned operand = 0;
+  int64_t stride = 0;
+  int64_t offset = 0;
+};
+
+/// The most taps of a convolution.
+inline constexpr int64_t mostConvTaps = 16;
+
+/// Operands: x (read), w (read: f32 [channels][taps]), bias (read: f32 [channels]), the
+/// state (readwrite) and out (write), each where the spec says; out may be x itself, where
+/// the rows are the same. A slot of the state holds the last taps - 1 inputs, oldest first:
+/// f32 [taps - 1][channels]. Items: sequences * convItemsPerSequence.
+struct ConvSpec {
+  int64_t channels = 0;
+  int64_t taps = 0; ///< 2 to mostConvTaps.
+  StepRows x, out;
+  unsigned weight = 0, state = 0; ///< Operands.
+  std::optional<unsigned> bias;   ///< Operand.
+  std::optional<Activation> activation;
+  int64_t slotBytes = 0; ///< From one sequence's state to the next.
+
+  int64_t stateBytes() const { return (taps - 1) * channels * 4; }
+};
+
+/// What is wrong with a spec; empty when nothing is.
+std::string checkConv(const ConvSpec &spec);
+std::string convKernelName(const ConvSpec &spec);
+int64_t convKernelScratch(const ConvSpec &spec);
+/// Groups of 64 channels.
+int64_t convItemsPerSequence(const ConvSpec &spec);
+void buildConvKernel(mlir::ModuleOp module, const ConvSpec &spec, const CPUVariant &variant);
+
+/// Operands: q, k, v, decay and beta (read), the state (readwrite) and out (write), each
+/// where the spec says; several may be columns of one buffer. Heads of q and k are keyWidth
+/// wide, those of v and out valueWidth; decay has one element a head, or keyWidth with
+/// `channelDecay`, beta one. A slot of the state is f32 [heads][keyWidth][valueWidth].
+/// out may lie where v does. Items: sequences * linearAttentionItemsPerSequence.
+struct LinearAttentionSpec {
+  int64_t heads = 0;
+  int64_t keyHeads = 0; ///< A divisor of heads.
+  int64_t keyWidth = 0, valueWidth = 0;
+  StepRows q, k, v, decay, out;
+  std::optional<StepRows> beta;
+  unsigned state = 0; ///< Operand.
+  bool channelDecay = false;
+  bool delta = false;
+  float scale = 1;
+  int64_t slotBytes = 0; ///< From one sequence's state to the next.
+
+  int64_t stateBytes() const { return heads * keyWidth * valueWidth * 4; }
+};
+
+/// What is wrong with a spec; empty when nothing is.
+std::string checkLinearAttention(const LinearAttentionSpec &spec);
+std::string linearAttentionKernelName(const LinearAttentionSpec &spec);
+int64_t linearAttentionKernelScratch(const LinearAttentionSpec &spec);
+/// Heads by groups of 64 value columns.
+int64_t linearAttentionItemsPerSequence(const LinearAttentionSpec &spec);
+void buildLinearAttentionKernel(mlir::ModuleOp module, const LinearAttentionSpec &spec,
+                                const CPUVariant &variant);
+
+} // namespace llmc::kernels
+
+#endif // LLMC_KERNELS_CPU_RECURRENTKERNELS_H
