@@ -27,6 +27,7 @@ BASE = {"vocab_size": VOCABULARY, "hidden_size": 24, "num_hidden_layers": 3, "nu
         "intermediate_size": 40, "max_position_embeddings": 64, "bos_token_id": 1, "eos_token_id": 2,
         "pad_token_id": 0}
 GROUPED = {"num_key_value_heads": 2}
+RMS = {**GROUPED, "rms_norm_eps": 3e-3}
 GPT = {"vocab_size": VOCABULARY, "n_embd": 24, "n_layer": 3, "n_head": 4, "n_positions": 64,
        "bos_token_id": 1, "eos_token_id": 2}
 
@@ -57,6 +58,21 @@ CASES = {
     "cohere": ("cohere", {**BASE, **GROUPED, "layer_norm_eps": 3e-3, "logit_scale": 0.3, **rope()}),
     "cohere2": ("cohere2", {**BASE, **GROUPED, "num_hidden_layers": 4, "sliding_window": 4,
                             "layer_norm_eps": 3e-3, "logit_scale": 0.3, **rope()}),
+    "smollm3": ("smollm3", {**BASE, **RMS, "num_hidden_layers": 4, "no_rope_layer_interval": 2, **rope()}),
+    "exaone4": ("exaone4", {**BASE, **RMS, "num_hidden_layers": 4, "sliding_window": 4, **rope()}),
+    "exaone4-full": ("exaone4", {**BASE, **RMS, "sliding_window": None,
+                                 "layer_types": ["full_attention"] * 3, **rope()}),
+    "glm": ("glm", {**BASE, **RMS, "head_dim": 8, **rope(partial_rotary_factor=0.5)}),
+    "glm4": ("glm4", {**BASE, **RMS, "head_dim": 8, **rope(partial_rotary_factor=0.5)}),
+    "ernie4_5": ("ernie4_5", {**BASE, **RMS, "head_dim": 8, "use_bias": True, **rope()}),
+    "seed_oss": ("seed_oss", {**BASE, **RMS, "head_dim": 8, **rope()}),
+    "hunyuan_v1_dense": ("hunyuan_v1_dense", {**BASE, **RMS, "head_dim": 8, **rope()}),
+    "helium": ("helium", {**BASE, **RMS, "head_dim": 6, **rope()}),
+    "olmo3": ("olmo3", {**BASE, **RMS, "num_hidden_layers": 4, "sliding_window": 4, "rope_parameters": {
+        "sliding_attention": {"rope_type": "default", "rope_theta": 100.0},
+        "full_attention": {"rope_type": "linear", "rope_theta": 200.0, "factor": 2.0}}}),
+    "ministral": ("ministral", {**BASE, **RMS, "head_dim": 8, "sliding_window": 4, "layer_types":
+                                ["full_attention", "sliding_attention", "full_attention"], **rope()}),
 }
 
 
