@@ -61,6 +61,37 @@ TEST(ConfigView, OriginalContextAtTheTop) {
                      HasSubstr("original_max_position_embeddings' is 16"));
 }
 
+TEST(ConfigView, FieldsOfTheRecordAsKeys) {
+  auto config = [](const std::string &json) {
+    return ConfigView(parseJson(json, "config.json"), "config.json",
+                      {{"rope_parameters.beta", "beta"},
+                       {"rope_parameters.original_max_position_embeddings", "original"}});
+  };
+  for (const char *json :
+       {R"({"rope_scaling": {"type": "default", "beta": 0.1, "original_max_position_embeddings": 8}})",
+        R"({"original_max_position_embeddings": 8,
+            "text_config": {"rope_parameters": {"rope_type": "default", "beta": 0.1}}})"}) {
+    ConfigView view = config(json);
+    EXPECT_EQ(view.use("beta", "b")->asDouble(), 0.1);
+    EXPECT_EQ(view.use("original", "o")->integer, 8);
+    EXPECT_EQ(view.rope({8, 10000.0, "", "rope"}).type, RopeType::Default);
+    EXPECT_TRUE(view.finish({}).unknown.empty());
+  }
+  // Of one type of layers only, it is no key of the model.
+  EXPECT_EQ(config(R"({"rope_parameters": {"full_attention": {"beta": 0.1}}})").use("beta", "b"),
+            nullptr);
+}
+
+TEST(ConfigView, AlphaOfTheDynamicBase) {
+  RopeRecord rope = ropeOf(R"({"rope_scaling": {"type": "dynamic", "alpha": 16.0, "factor": 1.0,
+                               "beta_fast": 32, "beta_slow": 1, "mscale": 1.0, "mscale_all_dim": 1.0}})");
+  EXPECT_EQ(rope.type, RopeType::Default);
+  // 16 ** (8 / 6)
+  EXPECT_NEAR(rope.theta, 10000.0 * 40.317473596635935, 1e-6);
+  EXPECT_INPUT_ERROR(ropeOf(R"({"rope_scaling": {"type": "dynamic", "alpha": -1}})"),
+                     HasSubstr("alpha"));
+}
+
 TEST(ConfigView, YarnDefaults) {
   RopeRecord rope = ropeOf(
       R"({"rope_scaling": {"rope_type": "yarn", "factor": 4,

@@ -95,6 +95,7 @@ private:
 
   void add(const std::string &key, const Json &value, const std::string &path);
   void addObject(const Json &object, const std::string &prefix);
+  void addRopeSynonym(const std::string &field, const Json &value, const std::string &path);
   void addRope(const Json &object, const std::string &prefix, const std::string &layerType);
   void addRopeField(const std::string &layerType, const std::string &field, const Json &value,
                     const std::string &path);

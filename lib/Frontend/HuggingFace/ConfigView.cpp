@@ -49,6 +49,7 @@ void ConfigView::addObject(const Json &object, const std::string &prefix) {
       continue;
     paths[path] = &value;
     if (key == "rope_theta" || key == "original_max_position_embeddings") {
+      addRopeSynonym(key, value, path);
       addRopeField("", key, value, path);
     } else if (key == "rope_scaling" || key == "rope_parameters") {
       if (value.isObject() && !value.members.empty()) {
@@ -67,6 +68,13 @@ void ConfigView::addObject(const Json &object, const std::string &prefix) {
   }
 }
 
+/// What a description names `rope_parameters.FIELD` in its synonyms is a key as well.
+void ConfigView::addRopeSynonym(const std::string &field, const Json &value,
+                                const std::string &path) {
+  if (auto it = synonyms.find("rope_parameters." + field); it != synonyms.end())
+    add(it->second, value, path);
+}
+
 void ConfigView::addRope(const Json &object, const std::string &prefix,
                          const std::string &layerType) {
   for (const auto &[field, value] : object.members) {
@@ -77,6 +85,8 @@ void ConfigView::addRope(const Json &object, const std::string &prefix,
       continue;
     }
     paths[path] = &value;
+    if (layerType.empty())
+      addRopeSynonym(field, value, path);
     if (field == "partial_rotary_factor" && layerType.empty())
       add(field, value, path);
     else

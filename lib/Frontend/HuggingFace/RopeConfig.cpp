@@ -255,6 +255,15 @@ RopeRecord ConfigView::rope(const RopeRequest &request) {
     readYarn(rope, fields, maxPositions);
   } else if (name == "longrope") {
     readLongRope(rope, fields, maxPositions, request);
+  } else if (name == "dynamic" && fields.get("alpha")) {
+    // Hunyuan: one larger base, whatever the length.
+    double alpha = fields.number("alpha", 1);
+    if (rope.dim < 4)
+      fields.fail(*fields.get("alpha"), "absent: it needs four rotated dimensions");
+    rope.type = RopeType::Default;
+    rope.theta *= std::pow(alpha, double(rope.dim) / double(rope.dim - 2));
+    markIrrelevantRope(request, {"factor", "beta_fast", "beta_slow", "mscale", "mscale_all_dim",
+                                 "original_max_position_embeddings"});
   } else if (name == "dynamic") {
     readDynamic(rope, fields, maxPositions, request);
     // transformers writes it without using it.
