@@ -73,6 +73,45 @@ void describe(A &a, AttentionSpec &s) {
 }
 
 template <typename A>
+void describe(A &a, StepRows &s) {
+  a("operand", s.operand);
+  a("stride", s.stride);
+  a("offset", s.offset);
+}
+
+template <typename A>
+void describe(A &a, ConvSpec &s) {
+  a("channels", s.channels);
+  a("taps", s.taps);
+  a("x", s.x);
+  a("out", s.out);
+  a("weight", s.weight);
+  a("bias", s.bias);
+  a("state", s.state);
+  a("activation", s.activation);
+  a("slot_bytes", s.slotBytes);
+}
+
+template <typename A>
+void describe(A &a, LinearAttentionSpec &s) {
+  a("heads", s.heads);
+  a("key_heads", s.keyHeads);
+  a("key_width", s.keyWidth);
+  a("value_width", s.valueWidth);
+  a("q", s.q);
+  a("k", s.k);
+  a("v", s.v);
+  a("decay", s.decay);
+  a("beta", s.beta);
+  a("out", s.out);
+  a("state", s.state);
+  a("channel_decay", s.channelDecay);
+  a("delta", s.delta);
+  a("scale", s.scale, 1.0f);
+  a("slot_bytes", s.slotBytes);
+}
+
+template <typename A>
 void describe(A &a, LinearSpec &s) {
   a("storage", s.storage);
   a("rows", s.rows);
@@ -248,7 +287,7 @@ static std::string fromSpec(const RowSpec &spec, std::optional<RowProgram> &prog
     case RowOpKind::Softcap: p.softcap(in[0], node.param0); break;
     case RowOpKind::Activate: {
       bool found = false;
-      for (unsigned a = 0; a <= unsigned(Activation::Sigmoid) && !found; ++a)
+      for (unsigned a = 0; a <= unsigned(lastActivation) && !found; ++a)
         if ((found = activationName(Activation(a)) == node.activation))
           p.activate(Activation(a), in[0]);
       if (!found)
@@ -315,6 +354,16 @@ KernelChoice describeKernel(MLIRContext *context, const AttentionSpec &spec) {
           attentionKernelScratch(spec)};
 }
 
+KernelChoice describeKernel(MLIRContext *context, const ConvSpec &spec) {
+  return {convKernelName(spec), "causal-conv", toDictionary(context, spec),
+          convKernelScratch(spec)};
+}
+
+KernelChoice describeKernel(MLIRContext *context, const LinearAttentionSpec &spec) {
+  return {linearAttentionKernelName(spec), "linear-attention", toDictionary(context, spec),
+          linearAttentionKernelScratch(spec)};
+}
+
 KernelChoice describeKernel(MLIRContext *context, const LinearSpec &spec) {
   return {linearKernelName(spec), "linear", toDictionary(context, spec), linearKernelScratch(spec)};
 }
@@ -371,6 +420,23 @@ llvm::ArrayRef<KernelGenerator> cpuGenerators() {
                                const CPUVariant &variant) {
          buildAttentionKernel(module, spec, variant);
          return std::string();
+       })},
+      {"causal-conv", "tuned",
+       "llm.causal_conv over f32, f16 and bf16 weights of 2 to 16 taps, with an activation",
+       reads<ConvSpec>([](ModuleOp module, const ConvSpec &spec, const CPUVariant &variant) {
+         std::string problem = checkConv(spec);
+         if (problem.empty())
+           buildConvKernel(module, spec, variant);
+         return problem;
+       })},
+      {"linear-attention", "tuned",
+       "llm.linear_attention, with and without delta and beta, decay by head or by key channel",
+       reads<LinearAttentionSpec>([](ModuleOp module, const LinearAttentionSpec &spec,
+                                     const CPUVariant &variant) {
+         std::string problem = checkLinearAttention(spec);
+         if (problem.empty())
+           buildLinearAttentionKernel(module, spec, variant);
+         return problem;
        })},
       {"generic", "generic",
        "any function on one row of llm operations that convert-llm-to-linalg takes: norms, "

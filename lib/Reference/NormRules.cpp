@@ -22,9 +22,10 @@ static llvm::Error checkVector(const Weight &weight, const HostTensor<T> &x,
 
 template <typename T> static llvm::Error rmsNorm(llm::RMSNormOp op, OpContext<T> &context) {
   const HostTensor<T> &x = context.tensor(op.getInput());
-  const Weight &scale = context.weight(op.getScale());
-  if (llvm::Error error = checkVector(scale, x, context))
-    return error;
+  const Weight *scale = op.getScale() ? &context.weight(op.getScale()) : nullptr;
+  if (scale)
+    if (llvm::Error error = checkVector(*scale, x, context))
+      return error;
   T epsilon = T(op.getEpsilon().convertToDouble());
   T offset = T(op.getOffset().convertToDouble());
   int64_t width = x.width();
@@ -37,7 +38,7 @@ template <typename T> static llvm::Error rmsNorm(llm::RMSNormOp op, OpContext<T>
       squares += in[i] * in[i];
     T root = std::sqrt(squares / T(width) + epsilon);
     for (int64_t i = 0; i < width; ++i)
-      out[i] = in[i] / root * (T((*scale.values)[i]) + offset);
+      out[i] = in[i] / root * (scale ? T((*scale->values)[i]) + offset : T(1));
   }
   context.result(std::move(y));
   return llvm::Error::success();
@@ -45,13 +46,12 @@ template <typename T> static llvm::Error rmsNorm(llm::RMSNormOp op, OpContext<T>
 
 template <typename T> static llvm::Error layerNorm(llm::LayerNormOp op, OpContext<T> &context) {
   const HostTensor<T> &x = context.tensor(op.getInput());
-  const Weight &scale = context.weight(op.getScale());
+  const Weight *scale = op.getScale() ? &context.weight(op.getScale()) : nullptr;
   const Weight *bias = op.getBias() ? &context.weight(op.getBias()) : nullptr;
-  if (llvm::Error error = checkVector(scale, x, context))
-    return error;
-  if (bias)
-    if (llvm::Error error = checkVector(*bias, x, context))
-      return error;
+  for (const Weight *weight : {scale, bias})
+    if (weight)
+      if (llvm::Error error = checkVector(*weight, x, context))
+        return error;
   T epsilon = T(op.getEpsilon().convertToDouble());
   int64_t width = x.width();
   HostTensor<T> y(x.shape);
@@ -67,7 +67,9 @@ template <typename T> static llvm::Error layerNorm(llm::LayerNormOp op, OpContex
       squares += (in[i] - mean) * (in[i] - mean);
     T root = std::sqrt(squares / T(width) + epsilon);
     for (int64_t i = 0; i < width; ++i) {
-      out[i] = (in[i] - mean) / root * T((*scale.values)[i]);
+      out[i] = (in[i] - mean) / root;
+      if (scale)
+        out[i] *= T((*scale->values)[i]);
       if (bias)
         out[i] += T((*bias->values)[i]);
     }

@@ -12,6 +12,7 @@ template <typename T> void addElementRules(RuleTable<T> &table);
 template <typename T> void addEmbeddingRules(RuleTable<T> &table);
 template <typename T> void addLinearRules(RuleTable<T> &table);
 template <typename T> void addNormRules(RuleTable<T> &table);
+template <typename T> void addRecurrentRules(RuleTable<T> &table);
 template <typename T> void addRoutingRules(RuleTable<T> &table);
 template <typename T> void addStructureRules(RuleTable<T> &table);
 

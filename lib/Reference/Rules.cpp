@@ -40,6 +40,7 @@ template <typename T> RuleTable<T> &RuleTable<T>::global() {
     addEmbeddingRules(rules);
     addLinearRules(rules);
     addNormRules(rules);
+    addRecurrentRules(rules);
     addRoutingRules(rules);
     addStructureRules(rules);
     return rules;

@@ -27,6 +27,20 @@ template <typename T> static T activate(llm::Activation function, T x) {
     return 1 / (1 + std::exp(-x));
   case llm::Activation::Tanh:
     return std::tanh(x);
+  case llm::Activation::GeluQuick:
+    return x / (1 + std::exp(T(-1.702) * x));
+  case llm::Activation::ReluSquared:
+    return x > 0 ? x * x : T(0);
+  case llm::Activation::Softplus:
+    return (x > 0 ? x : T(0)) + std::log1p(std::exp(-std::abs(x)));
+  case llm::Activation::Exp:
+    return std::exp(x);
+  case llm::Activation::Log:
+    return std::log(x);
+  case llm::Activation::Sqrt:
+    return std::sqrt(x);
+  case llm::Activation::Reciprocal:
+    return 1 / x;
   }
   llvm_unreachable("unknown activation");
 }

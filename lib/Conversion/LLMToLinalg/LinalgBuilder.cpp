@@ -56,6 +56,24 @@ Value ScalarBuilder::activation(llm::Activation function, Value x) {
     Value above = arith::CmpFOp::create(b, loc, arith::CmpFPredicate::UGT, x, zero);
     return arith::SelectOp::create(b, loc, above, x, zero);
   }
+  case llm::Activation::ReluSquared: {
+    Value positive = activation(llm::Activation::Relu, x);
+    return mul(positive, positive);
+  }
+  case llm::Activation::GeluQuick:
+    return div(x, add(constant(1), math::ExpOp::create(b, loc, mul(constant(-1.702), x))));
+  case llm::Activation::Softplus: {
+    Value e = math::ExpOp::create(b, loc, neg(math::AbsFOp::create(b, loc, x)));
+    return add(activation(llm::Activation::Relu, x), math::Log1pOp::create(b, loc, e));
+  }
+  case llm::Activation::Exp:
+    return math::ExpOp::create(b, loc, x);
+  case llm::Activation::Log:
+    return math::LogOp::create(b, loc, x);
+  case llm::Activation::Sqrt:
+    return sqrt(x);
+  case llm::Activation::Reciprocal:
+    return div(constant(1), x);
   }
   llvm_unreachable("unknown activation");
 }

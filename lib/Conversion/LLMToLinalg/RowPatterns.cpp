@@ -41,15 +41,16 @@ struct RMSNormPattern : OpConversionPattern<RMSNormOp> {
     Value root =
         rootOf(linalg, x, squares, type.getShape().back(), op.getEpsilon().convertToDouble());
     double offset = op.getOffset().convertToDouble();
-    rewriter.replaceOp(op, linalg.map(x, type,
-                                      {{x, linalg.all(rank)},
-                                       {root, linalg.leading(rank)},
-                                       {in.getScale(), linalg.last(rank)}},
-                                      [&](ScalarBuilder &s, ValueRange v) {
-                                        Value scale =
-                                            offset != 0 ? s.add(v[2], s.constant(offset)) : v[2];
-                                        return s.mul(s.div(v[0], v[1]), scale);
-                                      }));
+    SmallVector<LinalgBuilder::Operand> operands{{x, linalg.all(rank)},
+                                                 {root, linalg.leading(rank)}};
+    if (in.getScale())
+      operands.push_back({in.getScale(), linalg.last(rank)});
+    rewriter.replaceOp(op, linalg.map(x, type, operands, [&](ScalarBuilder &s, ValueRange v) {
+      Value y = s.div(v[0], v[1]);
+      if (v.size() < 3)
+        return y;
+      return s.mul(y, offset != 0 ? s.add(v[2], s.constant(offset)) : v[2]);
+    }));
     return success();
   }
 };
@@ -76,11 +77,15 @@ struct LayerNormPattern : OpConversionPattern<LayerNormOp> {
         });
     Value root = rootOf(linalg, x, squares, width, op.getEpsilon().convertToDouble());
     SmallVector<LinalgBuilder::Operand> operands{
-        row, middle, {root, linalg.leading(rank)}, {in.getScale(), linalg.last(rank)}};
+        row, middle, {root, linalg.leading(rank)}};
+    if (in.getScale())
+      operands.push_back({in.getScale(), linalg.last(rank)});
     if (in.getBias())
       operands.push_back({in.getBias(), linalg.last(rank)});
     rewriter.replaceOp(op, linalg.map(x, type, operands, [](ScalarBuilder &s, ValueRange v) {
-      Value y = s.mul(s.div(s.sub(v[0], v[1]), v[2]), v[3]);
+      Value y = s.div(s.sub(v[0], v[1]), v[2]);
+      if (v.size() > 3)
+        y = s.mul(y, v[3]);
       return v.size() > 4 ? s.add(y, v[4]) : y;
     }));
     return success();

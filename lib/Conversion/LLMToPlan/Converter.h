@@ -74,10 +74,15 @@ struct Unit {
   }
 };
 
+/// The kernels' name of an activation.
+kernels::Activation kernelActivation(llm::Activation activation);
+
 struct Refusal {
   mlir::Operation *op;
   std::string reason;
 };
+/// Why a unit with a convolution or linear attention is not one kernel.
+std::optional<Refusal> whyNotRecurrent(const Unit &unit);
 /// Why no tuned kernel computes the unit, as far as its operations tell.
 std::optional<Refusal> whyNotTuned(const Unit &unit);
 
@@ -148,6 +153,9 @@ private:
   // AttentionUnits.cpp
   mlir::LogicalResult lowerPrologue(const Unit &unit);
   mlir::LogicalResult lowerAttention(const Unit &unit);
+  // RecurrentUnits.cpp
+  mlir::LogicalResult lowerConv(const Unit &unit);
+  mlir::LogicalResult lowerLinearAttention(const Unit &unit);
 
   // Weights.cpp
   struct PackedWeight {
@@ -167,11 +175,20 @@ private:
   mlir::FailureOr<PackedWeight> packVectors(mlir::Location loc,
                                             llvm::ArrayRef<mlir::Value> weights,
                                             llvm::ArrayRef<int64_t> lengths, bool interleave);
-  /// A dense matrix as f32, row by row.
+  /// A dense matrix as f32, row by row; all dimensions but the first are columns.
   mlir::FailureOr<PackedWeight> packMatrix(mlir::Location loc, mlir::Value weight);
   PackedWeight packConstants(llvm::StringRef name, llvm::ArrayRef<float> values);
   /// The plan's state of a family, declared once.
   mlir::FailureOr<PackedWeight> stateOf(mlir::Value cache);
+
+  /// A state with one slot of so many bytes for each sequence.
+  struct SequenceState {
+    PackedWeight state;
+    int64_t bytes;
+  };
+  /// That of `cache`, which becomes `next`.
+  mlir::FailureOr<SequenceState> sequenceState(mlir::Value cache, mlir::Value next,
+                                               const Unit &unit);
 
   plan::UseAttr use(const PackedWeight &weight, plan::Access access = plan::Access::Read) {
     return use(weight.symbol, access, weight.perLayer);

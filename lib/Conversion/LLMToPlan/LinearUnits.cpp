@@ -28,18 +28,6 @@ SmallVector<Product> productsOf(const Unit &unit) {
     product.width = cast<RankedTensorType>(product.result.getType()).getShape().back();
   return products;
 }
-
-std::optional<kernels::Activation> gateActivation(llm::Activation activation) {
-  switch (activation) {
-  case llm::Activation::Silu: return kernels::Activation::SiLU;
-  case llm::Activation::GeluErf: return kernels::Activation::GeluErf;
-  case llm::Activation::GeluTanh: return kernels::Activation::GeluTanh;
-  case llm::Activation::Relu: return kernels::Activation::Relu;
-  case llm::Activation::Sigmoid: return kernels::Activation::Sigmoid;
-  case llm::Activation::Tanh: return kernels::Activation::Tanh;
-  }
-  return std::nullopt;
-}
 } // namespace
 
 LogicalResult Converter::lowerLinear(const Unit &unit) {
@@ -85,9 +73,9 @@ LogicalResult Converter::lowerLinear(const Unit &unit) {
   spec.rows = total;
   spec.gated = gated;
   if (gated)
-    spec.activation = gateActivation(gate.getFunction());
+    spec.activation = kernelActivation(gate.getFunction());
   if (activation)
-    spec.activation = gateActivation(activation.getFunction());
+    spec.activation = kernelActivation(activation.getFunction());
   spec.outputWidth = gated ? products.front().width : total;
   spec.bias = anyBias;
   spec.residual = bool(residual);

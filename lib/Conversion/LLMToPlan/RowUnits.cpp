@@ -8,8 +8,6 @@ namespace llmc {
 using namespace llm;
 using kernels::RowProgram;
 
-namespace {
-
 kernels::Activation kernelActivation(llm::Activation activation) {
   switch (activation) {
   case llm::Activation::Silu: return kernels::Activation::SiLU;
@@ -18,9 +16,18 @@ kernels::Activation kernelActivation(llm::Activation activation) {
   case llm::Activation::Relu: return kernels::Activation::Relu;
   case llm::Activation::Sigmoid: return kernels::Activation::Sigmoid;
   case llm::Activation::Tanh: return kernels::Activation::Tanh;
+  case llm::Activation::GeluQuick: return kernels::Activation::GeluQuick;
+  case llm::Activation::ReluSquared: return kernels::Activation::ReluSquared;
+  case llm::Activation::Softplus: return kernels::Activation::Softplus;
+  case llm::Activation::Exp: return kernels::Activation::Exp;
+  case llm::Activation::Log: return kernels::Activation::Log;
+  case llm::Activation::Sqrt: return kernels::Activation::Sqrt;
+  case llm::Activation::Reciprocal: return kernels::Activation::Reciprocal;
   }
   llvm_unreachable("closed enum");
 }
+
+namespace {
 
 /// Width of one row of an operation's program, and rows a token: norms work on the last
 /// dimension, all else on whole rows or on parts of them.
@@ -103,11 +110,13 @@ LogicalResult Converter::lowerRows(const Unit &unit) {
     RowProgram::Node node =
         TypeSwitch<Operation *, RowProgram::Node>(op)
             .Case([&](RMSNormOp norm) {
-              return program.rmsNorm(in[0], in[1], float(norm.getEpsilon().convertToDouble()),
+              return program.rmsNorm(in[0], norm.getScale() ? in[1] : RowProgram::none,
+                                     float(norm.getEpsilon().convertToDouble()),
                                      float(norm.getOffset().convertToDouble()));
             })
             .Case([&](LayerNormOp norm) {
-              return program.layerNorm(in[0], in[1], in.size() > 2 ? in[2] : RowProgram::none,
+              return program.layerNorm(in[0], norm.getScale() ? in[1] : RowProgram::none,
+                                       norm.getBias() ? in[2] : RowProgram::none,
                                        float(norm.getEpsilon().convertToDouble()));
             })
             .Case([&](ResidualAddOp) { return program.add(in[0], in[1]); })

@@ -1,6 +1,7 @@
 //===- Polynomials.cpp - transcendental functions of CPU kernels ----------===//
 #include "llmc/Kernels/CPU/Polynomials.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include <limits>
 
 using namespace mlir;
 
@@ -99,6 +100,44 @@ Value polyErf(KernelBuilder &k, Value x) {
   r = k.fma(r, u, k.negf(u));
   Value large = copySign(k, like, k.subf(like.f(1.0f), polyExp(k, r)), x);
   return k.select(k.gtf(t, like.f(0.927734375f)), large, small);
+}
+
+Value polyLog(KernelBuilder &k, Value x) {
+  Like like(k, x);
+  // Subnormal numbers times 2^23 are normal ones.
+  Value tiny = k.ltf(x, like.f(1.17549435e-38f));
+  Value scaled = k.select(tiny, k.mulf(x, like.f(8388608.0f)), x);
+  // x = 2^e * m with sqrt(1/2) <= m < sqrt(2).
+  Value bits = k.sub(k.bitcast(scaled, like.ints()), like.i(0x3f3504f3));
+  Value e = arith::ShRSIOp::create(k.builder(), k.loc(), bits, like.i(23));
+  Value m = k.bitcast(k.sub(k.bitcast(scaled, like.ints()), k.shl(e, 23)), like.floats());
+  Value exponent = arith::SIToFPOp::create(k.builder(), k.loc(), like.floats(), e);
+  exponent = k.subf(exponent, k.select(tiny, like.f(23.0f), like.f(0.0f)));
+  Value f = k.subf(m, like.f(1.0f));
+  Value p = horner(k, like, f,
+                   {7.0376836292e-2f, -1.1514610310e-1f, 1.1676998740e-1f, -1.2420140846e-1f,
+                    1.4249322787e-1f, -1.6668057665e-1f, 2.0000714765e-1f, -2.4999993993e-1f,
+                    3.3333331174e-1f});
+  Value square = k.mulf(f, f);
+  Value rest = k.mulf(k.mulf(p, f), square);
+  rest = k.fma(exponent, like.f(-2.12194440e-4f), rest);
+  rest = k.fma(like.f(-0.5f), square, rest);
+  Value result = k.fma(exponent, like.f(0.693359375f), k.addf(f, rest));
+  constexpr float infinity = std::numeric_limits<float>::infinity();
+  result = k.select(k.ltf(x, like.f(infinity)), result, x);
+  // Of 0 -inf, below NaN; a NaN stays.
+  Value other = k.select(k.ltf(x, like.f(0.0f)),
+                         like.f(std::numeric_limits<float>::quiet_NaN()),
+                         k.addf(x, like.f(-infinity)));
+  return k.select(k.gtf(x, like.f(0.0f)), result, other);
+}
+
+Value polyLog1p(KernelBuilder &k, Value x) {
+  Like like(k, x);
+  Value sum = k.addf(like.f(1.0f), x);
+  // What the sum has lost of x.
+  Value lost = k.subf(x, k.subf(sum, like.f(1.0f)));
+  return k.addf(polyLog(k, sum), k.divf(lost, sum));
 }
 
 std::pair<Value, Value> polySinCos(KernelBuilder &k, Value x) {

@@ -24,6 +24,12 @@ mlir::Value polyTanh(KernelBuilder &k, mlir::Value x);
 /// erf(x) within 1.1 ulp.
 mlir::Value polyErf(KernelBuilder &k, mlir::Value x);
 
+/// log(x) within 1 ulp; -inf of 0 and NaN below.
+mlir::Value polyLog(KernelBuilder &k, mlir::Value x);
+
+/// log(1 + x) within 2 ulp for 0 <= x <= 1.
+mlir::Value polyLog1p(KernelBuilder &k, mlir::Value x);
+
 /// sin(x) and cos(x) within 1e-7 for |x| <= 1e6, by reduction in three parts;
 /// beyond, the error grows with |x|. An infinite x gives NaN.
 std::pair<mlir::Value, mlir::Value> polySinCos(KernelBuilder &k, mlir::Value x);

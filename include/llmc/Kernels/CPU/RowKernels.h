@@ -20,6 +20,8 @@
 //                    y = ((d * r) * scale) + bias, absent parts left out
 //   softmax          m = max x; e = exp(x - m); y = e / sum e
 //   gelu_quick       x / (1 + exp(-1.702 * x))
+//   softplus         max(x, 0) + log1p(exp(-|x|))
+//   reciprocal       1 / x
 //   relu2            max(x, 0) squared
 //   softcap          cap * tanh(x / cap)
 //
@@ -70,7 +72,14 @@ enum class Activation : uint8_t {
   ReluSquared,
   Tanh,
   Sigmoid,
+  Softplus,
+  Exp,
+  Log,
+  Sqrt,
+  Reciprocal,
 };
+/// The last of them, for tables.
+constexpr Activation lastActivation = Activation::Reciprocal;
 llvm::StringRef activationName(Activation activation);
 
 enum class RowOpKind : uint8_t {

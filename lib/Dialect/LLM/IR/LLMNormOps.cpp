@@ -17,8 +17,12 @@ void RMSNormOp::build(OpBuilder &builder, OperationState &state, Value input, Va
 
 LogicalResult RMSNormOp::verify() {
   // rms_norm_c2
-  if (failed(verifyPerChannel(*this, {"scale", getScale()}, {"input", getInput()})))
+  if (getScale() &&
+      failed(verifyPerChannel(*this, {"scale", getScale()}, {"input", getInput()})))
     return failure();
+  // rms_norm_c4
+  if (!getScale() && !getOffset().isZero())
+    return emitOpError("has an offset for its scale but no scale");
   // rms_norm_c3
   return verifyPositive(*this, "epsilon", getEpsilon());
 }
@@ -31,8 +35,11 @@ void LayerNormOp::build(OpBuilder &builder, OperationState &state, Value input, 
 LogicalResult LayerNormOp::verify() {
   // layer_norm_c2
   NamedShape input("input", getInput());
-  if (failed(verifyPerChannel(*this, {"scale", getScale()}, input)))
+  if (getScale() && failed(verifyPerChannel(*this, {"scale", getScale()}, input)))
     return failure();
+  // layer_norm_c4
+  if (getBias() && !getScale())
+    return emitOpError("has a bias but no scale");
   if (getBias() && failed(verifyPerChannel(*this, {"bias", getBias()}, input)))
     return failure();
   // layer_norm_c3

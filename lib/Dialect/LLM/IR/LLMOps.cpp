@@ -13,22 +13,79 @@ using namespace llmc::llm;
 // Custom assembly
 //===----------------------------------------------------------------------===//
 
-/// The name of an activation as a bare keyword.
-static ParseResult parseActivationName(OpAsmParser &parser, ActivationAttr &function) {
+/// A case of a closed choice as a bare keyword; `what` with its article names it in errors.
+template <typename EnumAttr, typename Enum>
+static ParseResult parseChoice(OpAsmParser &parser, EnumAttr &attr, StringRef what, Enum last,
+                               std::optional<Enum> (*symbolize)(StringRef),
+                               StringRef (*stringify)(Enum)) {
   StringRef name;
   SMLoc loc = parser.getCurrentLocation();
   if (parser.parseKeyword(&name))
     return failure();
-  std::optional<Activation> value = symbolizeActivation(name);
-  if (!value)
-    return parser.emitError(loc) << "'" << name << "' is not an activation: expected silu, gelu, "
-                                 << "gelu_tanh, relu, sigmoid or tanh";
-  function = ActivationAttr::get(parser.getContext(), *value);
-  return success();
+  if (std::optional<Enum> value = symbolize(name)) {
+    attr = EnumAttr::get(parser.getContext(), *value);
+    return success();
+  }
+  InFlightDiagnostic error = parser.emitError(loc)
+                             << "'" << name << "' is not " << what << ": expected ";
+  for (uint32_t i = 0, n = uint32_t(last); i <= n; ++i)
+    error << (i == 0 ? "" : i == n ? " or " : ", ") << stringify(Enum(i));
+  return error;
+}
+
+static ParseResult parseActivationName(OpAsmParser &parser, ActivationAttr &function) {
+  return parseChoice<ActivationAttr, Activation>(parser, function, "an activation",
+                                                 Activation(getMaxEnumValForActivation()),
+                                                 symbolizeActivation, stringifyActivation);
 }
 
 static void printActivationName(OpAsmPrinter &printer, Operation *, ActivationAttr function) {
   printer << stringifyActivation(function.getValue());
+}
+
+static ParseResult parseBinaryName(OpAsmParser &parser, BinaryFunctionAttr &function) {
+  return parseChoice<BinaryFunctionAttr, BinaryFunction>(
+      parser, function, "arithmetic of two values",
+      BinaryFunction(getMaxEnumValForBinaryFunction()), symbolizeBinaryFunction,
+      stringifyBinaryFunction);
+}
+
+static void printBinaryName(OpAsmPrinter &printer, Operation *, BinaryFunctionAttr function) {
+  printer << stringifyBinaryFunction(function.getValue());
+}
+
+static ParseResult parseStatisticName(OpAsmParser &parser, RowStatisticAttr &statistic) {
+  return parseChoice<RowStatisticAttr, RowStatistic>(
+      parser, statistic, "a number of a row", RowStatistic(getMaxEnumValForRowStatistic()),
+      symbolizeRowStatistic, stringifyRowStatistic);
+}
+
+static void printStatisticName(OpAsmPrinter &printer, Operation *, RowStatisticAttr statistic) {
+  printer << stringifyRowStatistic(statistic.getValue());
+}
+
+/// A number, or the layer plus a number: `2`, `%i + 0`.
+static ParseResult parseHeadNumber(OpAsmParser &parser,
+                                   std::optional<OpAsmParser::UnresolvedOperand> &layer,
+                                   IntegerAttr &number) {
+  OpAsmParser::UnresolvedOperand operand;
+  OptionalParseResult hasLayer = parser.parseOptionalOperand(operand);
+  if (hasLayer.has_value()) {
+    if (failed(*hasLayer) || parser.parsePlus())
+      return failure();
+    layer = operand;
+  }
+  int64_t value;
+  if (parser.parseInteger(value))
+    return failure();
+  number = parser.getBuilder().getI64IntegerAttr(value);
+  return success();
+}
+
+static void printHeadNumber(OpAsmPrinter &printer, Operation *, Value layer, IntegerAttr number) {
+  if (layer)
+    printer << layer << " + ";
+  printer << number.getInt();
 }
 
 /// The bounds alone: a dialect attribute would take the colon that follows for
@@ -72,6 +129,57 @@ static ParseResult parseSameTypes(OpAsmParser &, ArrayRef<Type> types,
 }
 
 static void printSameTypes(OpAsmPrinter &, Operation *, TypeRange, TypeRange) {}
+
+/// Key, value (not for a latent state), cache and batch: three or four operands.
+using Operand = OpAsmParser::UnresolvedOperand;
+static ParseResult parseAppendOperands(OpAsmParser &parser, Operand &key,
+                                       std::optional<Operand> &value, Operand &cache,
+                                       Operand &batch) {
+  SmallVector<Operand> operands;
+  SMLoc loc = parser.getCurrentLocation();
+  if (parser.parseOperandList(operands))
+    return failure();
+  if (operands.size() != 3 && operands.size() != 4)
+    return parser.emitError(loc) << "expected a key, a value unless the cache is latent, the cache "
+                                    "and the batch, got " << operands.size() << " operands";
+  key = operands.front();
+  if (operands.size() == 4)
+    value = operands[1];
+  cache = operands[operands.size() - 2];
+  batch = operands.back();
+  return success();
+}
+
+static void printAppendOperands(OpAsmPrinter &printer, Operation *, mlir::Value key,
+                                mlir::Value value, mlir::Value cache, mlir::Value batch) {
+  printer << key << ", ";
+  if (value)
+    printer << value << ", ";
+  printer << cache << ", " << batch;
+}
+
+static ParseResult parseAppendTypes(OpAsmParser &parser, Type &key, Type &value, Type &cache) {
+  SmallVector<Type> types;
+  SMLoc loc = parser.getCurrentLocation();
+  if (parser.parseTypeList(types))
+    return failure();
+  if (types.size() != 2 && types.size() != 3)
+    return parser.emitError(loc) << "expected the types of the key, the value if there is one, and "
+                                    "the cache, got " << types.size() << " types";
+  key = types.front();
+  if (types.size() == 3)
+    value = types[1];
+  cache = types.back();
+  return success();
+}
+
+static void printAppendTypes(OpAsmPrinter &printer, Operation *, Type key, Type value,
+                             Type cache) {
+  printer << key << ", ";
+  if (value)
+    printer << value << ", ";
+  printer << cache;
+}
 
 //===----------------------------------------------------------------------===//
 // Shared checks

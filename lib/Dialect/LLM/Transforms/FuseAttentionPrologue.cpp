@@ -48,10 +48,11 @@ static Prologue match(KVAppendOp append) {
   return prologue;
 }
 
-/// The norm over heads before a rotary, where only the rotary reads it.
+/// The norm over heads before a rotary, where only the rotary reads it. The kernel's norm has
+/// a scale.
 static RMSNormOp headNormOf(RotaryOp rotary) {
   auto norm = rotary.getInput().getDefiningOp<RMSNormOp>();
-  bool fits = norm && norm->hasOneUse() && norm->getBlock() == rotary->getBlock();
+  bool fits = norm && norm.getScale() && norm->hasOneUse() && norm->getBlock() == rotary->getBlock();
   return fits ? norm : RMSNormOp();
 }
 

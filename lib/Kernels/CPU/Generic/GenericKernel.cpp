@@ -72,7 +72,8 @@ std::string planGeneric(MLIRContext *context, GenericSpec &spec) {
 static void replaceFunctions(KernelBuilder &kb, func::FuncOp function) {
   SmallVector<Operation *> ops;
   function.walk([&](Operation *op) {
-    if (isa<math::ExpOp, math::TanhOp, math::ErfOp, math::SinOp, math::CosOp>(op) &&
+    if (isa<math::ExpOp, math::TanhOp, math::ErfOp, math::SinOp, math::CosOp, math::LogOp,
+            math::Log1pOp>(op) &&
         op->getResult(0).getType().isF32())
       ops.push_back(op);
   });
@@ -84,6 +85,8 @@ static void replaceFunctions(KernelBuilder &kb, func::FuncOp function) {
                   .Case([&](math::ExpOp) { return polyExp(kb, x); })
                   .Case([&](math::TanhOp) { return polyTanh(kb, x); })
                   .Case([&](math::ErfOp) { return polyErf(kb, x); })
+                  .Case([&](math::LogOp) { return polyLog(kb, x); })
+                  .Case([&](math::Log1pOp) { return polyLog1p(kb, x); })
                   .Case([&](math::SinOp) { return polySinCos(kb, x).first; })
                   .Case([&](math::CosOp) { return polySinCos(kb, x).second; });
     op->getResult(0).replaceAllUsesWith(y);

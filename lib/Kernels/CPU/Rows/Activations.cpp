@@ -29,6 +29,16 @@ Value emitActivation(KernelBuilder &kb, Activation activation, Value x) {
   }
   case Activation::Tanh:
     return polyTanh(kb, x);
+  case Activation::Softplus:
+    return kb.addf(kb.maxf(kb.splat(0), x), polyLog1p(kb, polyExp(kb, kb.negf(kb.absf(x)))));
+  case Activation::Exp:
+    return polyExp(kb, x);
+  case Activation::Log:
+    return polyLog(kb, x);
+  case Activation::Sqrt:
+    return kb.sqrt(x);
+  case Activation::Reciprocal:
+    return kb.divf(kb.splat(1), x);
   }
   llvm_unreachable("unknown activation");
 }

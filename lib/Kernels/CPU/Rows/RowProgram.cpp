@@ -26,6 +26,16 @@ StringRef activationName(Activation activation) {
     return "tanh";
   case Activation::Sigmoid:
     return "sigmoid";
+  case Activation::Softplus:
+    return "softplus";
+  case Activation::Exp:
+    return "exp";
+  case Activation::Log:
+    return "log";
+  case Activation::Sqrt:
+    return "sqrt";
+  case Activation::Reciprocal:
+    return "reciprocal";
   }
   llvm_unreachable("unknown activation");
 }

@@ -63,7 +63,9 @@ def LLM_ActivationOp : LLM_Op<"activation", [Pure, SameOperandsAndResultType]> {
   let summary = "Element-wise activation";
   let description = [{
     silu `x / (1 + exp(-x))`, gelu `x/2 * (1 + erf(x / sqrt 2))`, gelu_tanh
-    `x/2 * (1 + tanh(sqrt(2/pi) * (x + 0.044715 x^3)))`, relu, sigmoid, tanh; f32.
+    `x/2 * (1 + tanh(sqrt(2/pi) * (x + 0.044715 x^3)))`, gelu_quick
+    `x / (1 + exp(-1.702 x))`, relu, relu2 `max(x, 0)^2`, sigmoid, tanh, softplus
+    `max(x, 0) + log(1 + exp(-|x|))`, exp, log, sqrt, reciprocal `1 / x`; f32.
 
     Constraints: `activation_c1` input and result have the same type.
 

@@ -1,0 +1,201 @@
+//===- RecurrentRules.cpp - mixers with a state per sequence --------------===//
+#include "Parallel.h"
+#include "RuleSets.h"
+
+#include "llmc/Reference/Evaluator.h"
+
+#include <cmath>
+
+#pragma STDC FP_CONTRACT OFF
+
+using namespace llmc::reference;
+namespace llm = llmc::llm;
+
+namespace {
+
+/// Tokens of one sequence in the step, and its state.
+template <typename T> struct Run {
+  /// The first row.
+  int64_t row;
+  int64_t count;
+  std::vector<T> *state;
+};
+
+} // namespace
+
+/// The states as they stand before the step, zeros where a sequence begins. A state is of
+/// all tokens so far, so that a sequence goes on where it ended or begins anew. The op is the
+/// one change of the state in this step.
+template <typename T>
+static llvm::Expected<std::vector<Run<T>>> beginStep(CacheHandle<T> &cache, const Batch &batch,
+                                                     int64_t rows, OpContext<T> &context) {
+  CacheState<T> &state = *cache.state;
+  if (!cache.isCurrent())
+    return context.error("uses the state '" + state.name +
+                         "' as it was before a later change");
+  if (rows != batch.tokens())
+    return context.error("needs a row for each of the batch's " + llvm::Twine(batch.tokens()) +
+                         " tokens, the operand has " + llvm::Twine(rows));
+  // All is checked before anything changes.
+  for (const BatchSequence &sequence : batch.sequences) {
+    auto known = state.sequences.find(sequence.id);
+    int64_t length = known == state.sequences.end() ? 0 : known->second.length;
+    if (sequence.count && sequence.start != 0 && sequence.start != length)
+      return context.error("goes on at position " + llvm::Twine(sequence.start) +
+                           " of sequence " + llvm::Twine(sequence.id) +
+                           ", whose state is that of its first " + llvm::Twine(length) +
+                           " tokens; begin at 0 or go on at the end");
+  }
+  std::vector<Run<T>> runs;
+  int64_t row = 0;
+  for (const BatchSequence &sequence : batch.sequences) {
+    if (sequence.count == 0)
+      continue;
+    SequenceState<T> &of = state.sequences[sequence.id];
+    if (sequence.start == 0)
+      of.keys.assign(size_t(elementCount(state.shape)), T(0));
+    of.length = sequence.start + sequence.count;
+    runs.push_back({row, sequence.count, &of.keys});
+    row += sequence.count;
+  }
+  cache.version = ++state.version;
+  return runs;
+}
+
+template <typename T> static llvm::Error causalConv(llm::CausalConvOp op, OpContext<T> &context) {
+  const HostTensor<T> &x = context.tensor(op.getInput());
+  const Weight &weight = context.weight(op.getWeight());
+  const Weight *bias = op.getBias() ? &context.weight(op.getBias()) : nullptr;
+  CacheHandle<T> cache = context.cache(op.getState());
+  Shape shape = cache.state->shape;
+  int64_t taps = weight.shape.empty() ? 0 : weight.shape.back();
+  if (x.rank() != 2 || shape != Shape{x.width(), taps - 1} ||
+      int64_t(weight.values->size()) != x.width() * taps ||
+      (bias && int64_t(bias->values->size()) != x.width()))
+    return context.error("convolves rows " + shapeText(x.shape) + " by a weight of " +
+                         shapeText(weight.shape) + (bias ? " with a bias of " +
+                         shapeText(bias->shape) : std::string()) + " and a state of " +
+                         shapeText(shape));
+  llvm::Expected<std::vector<Run<T>>> runs =
+      beginStep(cache, context.batch(op.getBatch()), x.rows(), context);
+  if (!runs)
+    return runs.takeError();
+  HostTensor<T> y(x.shape);
+  for (const Run<T> &run : *runs) {
+    for (int64_t c = 0; c < x.width(); ++c) {
+      // The last inputs of the channel, oldest first.
+      T *last = run.state->data() + c * (taps - 1);
+      const float *w = weight.values->data() + c * taps;
+      for (int64_t row = run.row; row < run.row + run.count; ++row) {
+        T input = x.row(row)[c], sum = 0;
+        for (int64_t k = 0; k < taps - 1; ++k)
+          sum = std::fma(T(w[k]), last[k], sum);
+        sum = std::fma(T(w[taps - 1]), input, sum);
+        y.row(row)[c] = bias ? sum + T((*bias->values)[size_t(c)]) : sum;
+        std::copy(last + 1, last + taps - 1, last);
+        last[taps - 2] = input;
+      }
+    }
+  }
+  context.result(std::move(y));
+  context.result(HostValue<T>(cache));
+  return llvm::Error::success();
+}
+
+namespace {
+
+/// One head of a sequence's recurrence.
+template <typename T> struct HeadRecurrence {
+  int64_t keyWidth, valueWidth;
+  bool delta;
+  T scale;
+
+  /// One token: `state` is [key width, value width]; `decays` are one number, or one for each
+  /// key channel `decayStride` apart.
+  void step(T *state, const T *query, const T *key, const T *value, const T *decays,
+            int64_t decayStride, const T *beta, T *out) const {
+    for (int64_t d = 0; d < keyWidth; ++d) {
+      T factor = std::exp(decays[d * decayStride]);
+      for (int64_t j = 0; j < valueWidth; ++j)
+        state[d * valueWidth + j] *= factor;
+    }
+    for (int64_t j = 0; j < valueWidth; ++j) {
+      T *column = state + j;
+      T written = value[j];
+      if (delta)
+        written -= product(column, key);
+      if (beta)
+        written *= *beta;
+      for (int64_t d = 0; d < keyWidth; ++d)
+        column[d * valueWidth] = std::fma(key[d], written, column[d * valueWidth]);
+      out[j] = scale * product(column, query);
+    }
+  }
+
+private:
+  T product(const T *column, const T *by) const {
+    T sum = 0;
+    for (int64_t d = 0; d < keyWidth; ++d)
+      sum = std::fma(column[d * valueWidth], by[d], sum);
+    return sum;
+  }
+};
+
+} // namespace
+
+template <typename T>
+static llvm::Error linearAttention(llm::LinearAttentionOp op, OpContext<T> &context) {
+  const HostTensor<T> &query = context.tensor(op.getQuery()), &key = context.tensor(op.getKey()),
+                      &value = context.tensor(op.getValue()), &decay = context.tensor(op.getDecay());
+  const HostTensor<T> *beta = op.getBeta() ? &context.tensor(op.getBeta()) : nullptr;
+  CacheHandle<T> cache = context.cache(op.getState());
+  Shape shape = cache.state->shape;
+  bool fits = query.shape == key.shape && key.rank() == 3 && value.rank() == 3 &&
+              shape == Shape{value.shape[1], key.width(), value.width()} && key.shape[1] > 0 &&
+              shape[0] % key.shape[1] == 0 && decay.rank() >= 2 && decay.shape[1] == shape[0] &&
+              (decay.rank() == 2 || decay.width() == shape[1]) &&
+              (!beta || (beta->rank() == 2 && beta->width() == shape[0]));
+  for (const HostTensor<T> *x : {&key, &decay, beta})
+    fits = fits && (!x || x->rows() == value.rows());
+  if (!fits)
+    return context.error("has queries " + shapeText(query.shape) + ", keys " +
+                         shapeText(key.shape) + ", values " + shapeText(value.shape) +
+                         ", decays " + shapeText(decay.shape) +
+                         (beta ? ", beta " + shapeText(beta->shape) : std::string()) +
+                         " and a state of " + shapeText(shape));
+  llvm::Expected<std::vector<Run<T>>> runs =
+      beginStep(cache, context.batch(op.getBatch()), value.rows(), context);
+  if (!runs)
+    return runs.takeError();
+  int64_t heads = shape[0], keyWidth = shape[1], valueWidth = shape[2];
+  int64_t group = heads / key.shape[1], decayStride = decay.rank() == 3 ? 1 : 0;
+  int64_t decayWidth = decayStride ? keyWidth : 1;
+  HeadRecurrence<T> recurrence{keyWidth, valueWidth, op.getDelta(),
+                               T(float(op.getScale().convertToDouble()))};
+  HostTensor<T> y(value.shape);
+  int64_t work = value.rows() * keyWidth * valueWidth * 4;
+  parallelFor(context.evaluator.getThreads(), heads, work, [&](int64_t from, int64_t to) {
+    for (const Run<T> &run : *runs)
+      for (int64_t head = from; head < to; ++head) {
+        T *state = run.state->data() + head * keyWidth * valueWidth;
+        for (int64_t row = run.row; row < run.row + run.count; ++row)
+          recurrence.step(state, query.row(row) + head / group * keyWidth,
+                          key.row(row) + head / group * keyWidth,
+                          value.row(row) + head * valueWidth,
+                          decay.row(row) + head * decayWidth, decayStride,
+                          beta ? beta->row(row) + head : nullptr,
+                          y.row(row) + head * valueWidth);
+      }
+  });
+  context.result(std::move(y));
+  context.result(HostValue<T>(cache));
+  return llvm::Error::success();
+}
+
+template <typename T> void llmc::reference::addRecurrentRules(RuleTable<T> &table) {
+  table.template add<llm::CausalConvOp>(causalConv<T>);
+  table.template add<llm::LinearAttentionOp>(linearAttention<T>);
+}
+
+template void llmc::reference::addRecurrentRules(RuleTable<float> &);
+template void llmc::reference::addRecurrentRules(RuleTable<double> &);
