@@ -368,8 +368,9 @@ static llvm::Error selectPositions(llm::SelectPositionsOp op, OpContext<T> &cont
         }
       order.resize(scores.size());
       std::iota(order.begin(), order.end(), 0);
-      std::stable_sort(order.begin(), order.end(), [&](int64_t a, int64_t b) {
-        return scores[size_t(a)] > scores[size_t(b)];
+      std::sort(order.begin(), order.end(), [&](int64_t a, int64_t b) {
+        T first = scores[size_t(a)], second = scores[size_t(b)];
+        return first != second ? first > second : a < b;
       });
       order.resize(std::min(order.size(), size_t(top)));
       std::sort(order.begin(), order.end());

@@ -19,16 +19,28 @@ namespace llmc::frontend {
 ///   embedding(tokens, w)              linear(x, w [, w2, w3]) -> one result per weight
 ///   rms_norm(x, w, eps)               layer_norm(x, w, b, eps)
 ///   split_heads(x, heads, headDim)    merge_heads(x)
-///   rotary(x, rope)                   attend(q, k, v, kind, window:, scale:)
+///   rotary(x, rope, from:)            head_linear(x, w)
+///   attend(q, k, v, kind, window:, chunk:, scale:, softcap:, sinks:, selection:, values:,
+///          alibi:, alibi_factor:)     select_positions(q, w, k, top:)
 ///   gate(g, u, act:)  act(g) * u      activation(x, act)
 ///   residual_add(x, y)  from `x + y`  scale(x, factor)  from `x * number`
+///   add, sub, mul, div, min, max(x, y)  from operators with a weight, and of two tensors; one
+///     of the two may be a weight
+///   offset(x, number)  from `x + number`  weight_rows(w)
+///   clamp(x, low, high)               softmax(x)
+///   mean(x)  deviation(x)  sum(x)     row_max(x)  from `max(x)`
+///   slice(x, from, size)              concat(x, y, ...)
+///   transpose(x)                      mix(c, x)
+///   take(x, n, layer:)                put(x, n, row, layer:)
+///   position_scale(scale:, period:, shift:)
 ///   select_rows(x)                    output_head(x, w)
 ///   observe(x, "name") -> x           layers(x): run the layer schedule
 ///   route(logits, score:, top:, bias:, groups:, keep:, group_score:, normalise:, scale:,
 ///         expert_scale:, table:, tokens:) -> choice, weights
 ///   expert_linear(x, choice, w [, w2]) -> one result per weight
 ///   expert_sum(x [, weights])         expert_spread(x, weights)
-/// The bias of a linear or an expert_linear is implied by WeightRef::biasFamily.
+///   causal_conv(x, w [, bias])        linear_attention(q, k, v, decay, beta:, delta:, scale:)
+/// The bias of a linear, an expert_linear or a causal_conv is implied by WeightRef::biasFamily.
 struct OpCall {
   std::string name;
   ValueList args;
@@ -68,6 +80,8 @@ RopeRef ropeArg(const OpCall &call, size_t index);
 /// Inside a layer, an `observe` name is a template such as "hidden.{i+1}", since the layers
 /// of one kind share their code. This gives the name for a layer.
 std::string expandLayerName(std::string_view nameTemplate, int64_t layer);
+/// The name of an expert's tensor: {e} becomes the number.
+std::string expandExpertName(std::string_view nameTemplate, int64_t expert);
 
 } // namespace llmc::frontend
 

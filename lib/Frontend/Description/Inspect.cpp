@@ -15,17 +15,18 @@ const char *verdictName(InspectReport::Verdict verdict) {
 }
 
 static void addParameters(InspectReport &report, const ResolvedModel &model) {
-  for (const WeightFamily &family : model.families) {
-    int64_t elements = int64_t(*elementCount(family.shape)) * family.count();
-    report.parametersWithTied += elements;
+  for (const PublishedTensor &tensor : model.published) {
+    if (!tensor.integer)
+      report.parametersWithTied += tensor.elements();
     // A tied tensor is stored, and counted, once.
-    if (family.tiedTo >= 0)
+    if (tensor.tied)
       continue;
-    report.parametersTotal += elements;
-    // The parts of a tensor were published as one.
-    if (family.firstRow == 0)
-      report.tensors.push_back({family.publishedName, family.publishedShape(), family.count()});
+    if (!tensor.integer)
+      report.parametersTotal += tensor.elements();
+    report.tensors.push_back({tensor.name, tensor.shape, tensor.count});
   }
+  for (const PublishedTensor &tensor : model.mtp)
+    report.mtp.push_back({tensor.name, tensor.shape, tensor.count});
   // Less the experts that a token does not go to, see addState.
   report.parametersActive = report.parametersTotal;
 }
@@ -44,6 +45,10 @@ static void addState(InspectReport &report, const ResolvedModel &model) {
   for (const ShapeHooks::AttentionState &state : hooks.attention) {
     int64_t layers = int64_t(model.kinds[state.kind].layers.size());
     int64_t bytes = layers * state.elementsPerToken * bf16Bytes;
+    if (state.isIndex) {
+      report.fullAttentionBytesPerTokenBf16 += bytes;
+      continue;
+    }
     // A window that the context cannot fill limits nothing.
     if (state.window == 0 || (model.contextLength && state.window >= model.contextLength)) {
       report.fullAttentionLayers += layers;
@@ -56,6 +61,11 @@ static void addState(InspectReport &report, const ResolvedModel &model) {
       it = report.windows.insert(it, {state.window, 0, 0});
     it->layers += layers;
     it->bytesPerTokenBf16 += bytes;
+  }
+  for (const ShapeHooks::RecurrentState &state : hooks.recurrent) {
+    int64_t layers = int64_t(model.kinds[state.kind].layers.size());
+    report.recurrentStateElements += layers * state.stateElements;
+    report.recurrentConvElements += layers * state.convElements;
   }
 }
 

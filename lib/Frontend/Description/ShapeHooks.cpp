@@ -69,8 +69,8 @@ std::vector<Value> ShapeHooks::linear(const OpCall &call) {
 Value ShapeHooks::norm(const OpCall &call, size_t weights) {
   Shape dims = shape(call, 0);
   for (size_t i = 1; i <= weights; ++i) {
-    // Norms without a bias.
-    if (i == 2 && call.args.size() > i && call.args[i].isNull())
+    // Norms without a scale or a bias.
+    if (call.args.size() > i && call.args[i].isNull())
       continue;
     const Shape &weight = weightShape(call, i);
     if (weight.size() != 1 || dims.empty() || weight[0] != dims.back())
@@ -88,38 +88,6 @@ Value ShapeHooks::splitHeads(const OpCall &call) {
     opError(call, std::to_string(in) + " values are not " + std::to_string(heads) + " heads of " +
                       std::to_string(dim));
   return make({heads, dim});
-}
-
-Value ShapeHooks::rotary(const OpCall &call) {
-  needHeads(call, 0);
-  Shape dims = shape(call, 0);
-  const RopeRecord &rope = model.ropes[ropeArg(call, 1).index];
-  if (rope.dim > dims[1])
-    opError(call, "a rotation of " + std::to_string(rope.dim) +
-                      " dimensions does not fit heads of " + std::to_string(dims[1]));
-  return make(std::move(dims));
-}
-
-Value ShapeHooks::attend(const OpCall &call) {
-  for (size_t i = 0; i < 3; ++i)
-    needHeads(call, i);
-  Shape q = shape(call, 0), k = shape(call, 1), v = shape(call, 2);
-  if (q[1] != k[1] || k[0] != v[0] || q[0] % k[0])
-    opError(call, "queries " + shapeText(q) + ", keys " + shapeText(k) + " and values " +
-                      shapeText(v) + " do not fit together");
-  textArg(call, 3);
-  const Value *window = call.findNamed("window");
-  AttentionState state;
-  state.kind = currentKind;
-  state.elementsPerToken = k[0] * k[1] + v[0] * v[1];
-  if (window && !window->isNull()) {
-    const int64_t *size = window->get<int64_t>();
-    if (!size || *size < 1)
-      opError(call, "a window must be a positive integer or null, it is " + window->toText());
-    state.window = *size;
-  }
-  attention.push_back(state);
-  return make({q[0], v[1]});
 }
 
 Value ShapeHooks::same(const OpCall &call, size_t tensors) {
@@ -170,9 +138,37 @@ std::vector<Value> ShapeHooks::op(const OpCall &call) {
     return {rotary(call)};
   if (name == "attend")
     return {attend(call)};
-  if (name == "gate" || name == "residual_add")
+  if (name == "select_positions")
+    return {selectPositions(call)};
+  if (name == "head_linear")
+    return {headLinear(call)};
+  if (name == "gate")
     return {same(call, 2)};
-  if (name == "activation" || name == "scale" || name == "softcap" || name == "select_rows" || name == "observe")
+  if (name == "residual_add" || name == "add" || name == "sub" || name == "mul" ||
+      name == "div" || name == "min" || name == "max")
+    return {arithmetic(call)};
+  if (name == "weight_rows")
+    return {weightRows(call)};
+  if (name == "clamp")
+    return {clamp(call)};
+  if (name == "mean" || name == "deviation" || name == "sum" || name == "row_max")
+    return {rowStatistic(call)};
+  if (name == "slice")
+    return {slice(call)};
+  if (name == "concat")
+    return {concat(call)};
+  if (name == "transpose")
+    return {transpose(call)};
+  if (name == "take")
+    return {take(call)};
+  if (name == "put")
+    return {put(call)};
+  if (name == "mix")
+    return {mix(call)};
+  if (name == "position_scale")
+    return {positionScale(call)};
+  if (name == "activation" || name == "scale" || name == "offset" || name == "softmax" ||
+      name == "softcap" || name == "select_rows" || name == "observe")
     return {same(call, 1)};
   if (name == "layers")
     return {layers(call)};
@@ -184,11 +180,20 @@ std::vector<Value> ShapeHooks::op(const OpCall &call) {
     return {expertSum(call)};
   if (name == "expert_spread")
     return {expertSpread(call)};
+  if (name == "causal_conv")
+    return {causalConv(call)};
+  if (name == "linear_attention")
+    return {linearAttention(call)};
   static const std::vector<std::string> operations = {
       "linear",      "embedding", "output_head", "rms_norm", "layer_norm", "split_heads",
       "merge_heads", "rotary",    "attend",      "gate",     "activation", "select_rows",
       "observe",     "layers",    "softcap",     "position_embedding",
-      "route",       "expert_linear", "expert_sum", "expert_spread"};
+      "weight_rows", "clamp",     "softmax",     "mean",     "deviation",  "sum",
+      "slice",       "concat",    "transpose",   "take",     "put",        "mix",
+      "position_scale",
+      "route",       "expert_linear", "expert_sum", "expert_spread",
+      "causal_conv", "linear_attention",
+      "head_linear", "select_positions"};
   std::vector<std::string> near = nearWords(name, operations);
   std::string all;
   for (const std::string &operation : operations)

@@ -5,6 +5,7 @@
 #include "llmc/Frontend/ResolvedModel.h"
 
 #include <map>
+#include <set>
 
 namespace llmc::frontend {
 
@@ -20,8 +21,16 @@ public:
     /// 0: unlimited.
     int64_t window = 0;
     int64_t elementsPerToken = 0;
+    /// Keys of an indexer, kept beside those of the layer's attention.
+    bool isIndex = false;
   };
   std::vector<AttentionState> attention;
+  /// What one recurrent mixer or convolution of a layer kind keeps for a sequence.
+  struct RecurrentState {
+    uint32_t kind = 0;
+    int64_t stateElements = 0, convElements = 0;
+  };
+  std::vector<RecurrentState> recurrent;
   /// Families of which a token reads only so many experts.
   std::map<uint32_t, int64_t> expertUses;
 
@@ -34,6 +43,9 @@ private:
   const Shape &weightShape(const OpCall &call, size_t index) const;
   int64_t width(const OpCall &call, size_t index) const;
   void needHeads(const OpCall &call, size_t index) const;
+  void needCount(const OpCall &call, size_t least, size_t most) const;
+  /// take and put: the number, in every layer of the kind, is one of the heads.
+  void needNumber(const OpCall &call, int64_t heads) const;
   Value make(Shape shape);
 
   Value embedding(const OpCall &call);
@@ -43,17 +55,34 @@ private:
   Value splitHeads(const OpCall &call);
   Value rotary(const OpCall &call);
   Value attend(const OpCall &call);
+  Value selectPositions(const OpCall &call);
+  Value headLinear(const OpCall &call);
   Value same(const OpCall &call, size_t tensors);
+  Value arithmetic(const OpCall &call);
+  Value weightRows(const OpCall &call);
+  Value clamp(const OpCall &call);
+  Value rowStatistic(const OpCall &call);
+  Value slice(const OpCall &call);
+  Value concat(const OpCall &call);
+  Value transpose(const OpCall &call);
+  Value take(const OpCall &call);
+  Value put(const OpCall &call);
+  Value mix(const OpCall &call);
+  Value positionScale(const OpCall &call);
   std::vector<Value> route(const OpCall &call);
   std::vector<Value> expertLinear(const OpCall &call);
   Value expertSum(const OpCall &call);
   Value expertSpread(const OpCall &call);
+  Value causalConv(const OpCall &call);
+  Value linearAttention(const OpCall &call);
   Value layers(const OpCall &call);
 
   const ResolvedModel &model;
   std::vector<Shape> shapes{{}};
   /// Of a route's choice: how many experts it is from.
   std::map<uint64_t, int64_t> expertsOf;
+  /// Values that select_positions gave.
+  std::set<uint64_t> selections;
   uint32_t currentKind = 0;
 };
 

@@ -124,13 +124,14 @@ mlir::Value Importer::param(const OpCall &call, uint32_t index) {
 
 StringRef Importer::stateSymbol(CacheType type) {
   unsigned ordinal = statesInLayer[type]++;
+  bool perSequence = type.getKind() == CacheKind::Recurrent || type.getKind() == CacheKind::Conv;
   const std::vector<int64_t> &layers = model.kinds[currentKind].layers;
   for (State &state : states)
     if (state.type == type && state.ordinal == ordinal) {
       state.layers.insert(layers.begin(), layers.end());
       return state.symbol;
     }
-  states.push_back({uniqueSymbol(symbolUses, "kv"), type, ordinal, {layers.begin(), layers.end()}});
+  states.push_back({uniqueSymbol(symbolUses, perSequence ? stringifyCacheKind(type.getKind()) : "kv"), type, ordinal, {layers.begin(), layers.end()}});
   return states.back().symbol;
 }
 
@@ -173,22 +174,30 @@ Importer::Results Importer::linear(const OpCall &call) {
 }
 
 Importer::Results Importer::rmsNorm(const OpCall &call) {
-  const WeightRef &ref = weightArg(call, 1);
-  mlir::Value x = tensor(call, 0), scale = paramOf(call, ref);
+  mlir::Value x = tensor(call, 0), scale;
+  const WeightRef *ref = call.args[1].isNull() ? nullptr : &weightArg(call, 1);
+  if (ref)
+    scale = paramOf(call, *ref);
   double offset = 0;
   if (const auto *value = call.findNamed("offset"))
     offset = value->asDouble();
-  return handle(RMSNormOp::create(b, at(call, &ref), x.getType(), x, scale,
+  if (offset != 0 && !ref)
+    opError(call, "there is no scale for the offset");
+  return handle(RMSNormOp::create(b, at(call, ref), x.getType(), x, scale,
                                   b.getF64FloatAttr(numberArg(call, 2)),
                                   b.getF64FloatAttr(offset)));
 }
 
 Importer::Results Importer::layerNorm(const OpCall &call) {
-  const WeightRef &ref = weightArg(call, 1);
-  mlir::Value x = tensor(call, 0), scale = paramOf(call, ref), bias;
+  mlir::Value x = tensor(call, 0), scale, bias;
+  const WeightRef *ref = call.args[1].isNull() ? nullptr : &weightArg(call, 1);
+  if (ref)
+    scale = paramOf(call, *ref);
   if (!call.args[2].isNull())
     bias = paramOf(call, weightArg(call, 2));
-  return handle(LayerNormOp::create(b, at(call, &ref), x.getType(), x, scale, bias,
+  if (bias && !scale)
+    opError(call, "there is a bias but no scale");
+  return handle(LayerNormOp::create(b, at(call, ref), x.getType(), x, scale, bias,
                                     b.getF64FloatAttr(numberArg(call, 3))));
 }
 
@@ -207,57 +216,6 @@ Importer::Results Importer::mergeHeads(const OpCall &call) {
   return handle(MergeHeadsOp::create(b, at(call), rows(shape[1] * shape[2]), x));
 }
 
-Importer::Results Importer::rotary(const OpCall &call) {
-  mlir::Value x = tensor(call, 0);
-  const RopeRecord &rope = model.ropes[ropeArg(call, 1).index];
-  if (std::string fault = ropeFault(rope); !fault.empty())
-    opError(call, fault + "; see rope_parameters (or rope_scaling) in the config");
-  std::vector<float> frequencies = computeInvFreq(rope), longer = computeLongInvFreq(rope);
-  auto attr = RopeAttr::get(&context, ropeTypeName(rope.type), rope.theta, rope.dim,
-                            rope.interleaved ? RopePairing::Interleaved : RopePairing::Halves,
-                            rope.attentionFactor, b.getDenseF32ArrayAttr(frequencies),
-                            b.getDenseF32ArrayAttr(longer),
-                            longer.empty() ? 0 : rope.originalMaxPositions);
-  return handle(RotaryOp::create(b, at(call), x.getType(), x, batch, attr));
-}
-
-Importer::Results Importer::attend(const OpCall &call) {
-  mlir::Value q = tensor(call, 0), k = tensor(call, 1), v = tensor(call, 2);
-  auto shapeOf = [&](mlir::Value x) { return cast<RankedTensorType>(x.getType()).getShape(); };
-  for (mlir::Value x : {q, k, v})
-    if (shapeOf(x).size() != 3)
-      opError(call, "queries, keys and values need heads: use split_heads first");
-  if (const std::string &kind = textArg(call, 3); kind != "paged")
-    opError(call, "state kind '" + kind + "' has no importer rule; known: paged");
-  auto type = CacheType::get(&context, CacheKind::Paged,
-                             {shapeOf(k)[1], shapeOf(k)[2], shapeOf(v)[2]}, b.getF32Type());
-  Location loc = at(call);
-  std::string symbol = stateSymbol(type).str();
-  mlir::Value cache = StateOp::create(b, loc, type, symbol, layerIndex);
-  cache = KVAppendOp::create(b, loc, type, k, v, cache, batch);
-  const auto *scale = call.findNamed("scale");
-  if (!scale || !scale->isNumber())
-    opError(call, "'scale' must be a number");
-  auto positions = [&](StringRef name) -> IntegerAttr {
-    const auto *value = call.findNamed(name.str());
-    if (!value || value->isNull())
-      return {};
-    const int64_t *count = value->get<int64_t>();
-    if (!count || *count < 1)
-      opError(call, "'" + name.str() + "' must be null or a positive number of positions, got " +
-                        value->toText());
-    return b.getI64IntegerAttr(*count);
-  };
-  FloatAttr cap;
-  if (const auto *value = call.findNamed("softcap"); value && !value->isNull())
-    cap = softcapOf(call, *value);
-  return handle(PagedAttentionOp::create(b, loc, rows({shapeOf(q)[1], shapeOf(v)[2]}), q, cache,
-                                         batch, /*sinks=*/nullptr, /*selection=*/nullptr,
-                                         b.getF64FloatAttr(scale->asDouble()),
-                                         positions("window"), positions("chunk"), cap,
-                                         /*slopes=*/nullptr));
-}
-
 static Activation activationNamed(const OpCall &call, const std::string &name) {
   // The spellings of published configs (transformers' ACT2FN).
   static const llvm::StringMap<Activation> table = {
@@ -265,7 +223,13 @@ static Activation activationNamed(const OpCall &call, const std::string &name) {
       {"gelu", Activation::GeluErf},       {"gelu_new", Activation::GeluTanh},
       {"gelu_tanh", Activation::GeluTanh}, {"gelu_pytorch_tanh", Activation::GeluTanh},
       {"relu", Activation::Relu},          {"sigmoid", Activation::Sigmoid},
-      {"tanh", Activation::Tanh}};
+      {"tanh", Activation::Tanh},          {"gelu_fast", Activation::GeluTanh},
+      {"gelu_python", Activation::GeluErf}, {"quick_gelu", Activation::GeluQuick},
+      {"gelu_quick", Activation::GeluQuick}, {"relu2", Activation::ReluSquared},
+      {"relu_squared", Activation::ReluSquared}, {"sqrelu", Activation::ReluSquared},
+      {"softplus", Activation::Softplus},  {"exp", Activation::Exp},
+      {"log", Activation::Log},            {"sqrt", Activation::Sqrt},
+      {"reciprocal", Activation::Reciprocal}};
   auto found = table.find(name);
   if (found == table.end())
     opError(call, "activation '" + name + "' is not known");
@@ -285,11 +249,6 @@ Importer::Results Importer::activation(const OpCall &call) {
   mlir::Value x = tensor(call, 0);
   return handle(ActivationOp::create(b, at(call), x.getType(),
                                      activationNamed(call, textArg(call, 1)), x));
-}
-
-Importer::Results Importer::residualAdd(const OpCall &call) {
-  mlir::Value x = tensor(call, 0), y = tensor(call, 1);
-  return handle(ResidualAddOp::create(b, at(call), x.getType(), x, y));
 }
 
 Importer::Results Importer::scale(const OpCall &call) {
@@ -358,9 +317,32 @@ std::vector<llmc::frontend::Value> Importer::op(const OpCall &call) {
                                               {"merge_heads", &Importer::mergeHeads},
                                               {"rotary", &Importer::rotary},
                                               {"attend", &Importer::attend},
+                                              {"select_positions", &Importer::selectPositions},
+                                              {"head_linear", &Importer::headLinear},
                                               {"gate", &Importer::gate},
                                               {"activation", &Importer::activation},
-                                              {"residual_add", &Importer::residualAdd},
+                                              {"residual_add", &Importer::arithmetic},
+                                              {"add", &Importer::arithmetic},
+                                              {"sub", &Importer::arithmetic},
+                                              {"mul", &Importer::arithmetic},
+                                              {"div", &Importer::arithmetic},
+                                              {"min", &Importer::arithmetic},
+                                              {"max", &Importer::arithmetic},
+                                              {"weight_rows", &Importer::weightRows},
+                                              {"offset", &Importer::offset},
+                                              {"clamp", &Importer::clamp},
+                                              {"softmax", &Importer::softmax},
+                                              {"mean", &Importer::rowStatistic},
+                                              {"deviation", &Importer::rowStatistic},
+                                              {"sum", &Importer::rowStatistic},
+                                              {"row_max", &Importer::rowStatistic},
+                                              {"slice", &Importer::slice},
+                                              {"concat", &Importer::concat},
+                                              {"transpose", &Importer::transpose},
+                                              {"take", &Importer::take},
+                                              {"put", &Importer::put},
+                                              {"mix", &Importer::mix},
+                                              {"position_scale", &Importer::positionScale},
                                               {"scale", &Importer::scale},
                                               {"softcap", &Importer::softcap},
                                               {"select_rows", &Importer::selectRows},
@@ -369,6 +351,8 @@ std::vector<llmc::frontend::Value> Importer::op(const OpCall &call) {
                                               {"route", &Importer::route},
                                               {"expert_linear", &Importer::expertLinear},
                                               {"expert_sum", &Importer::expertSum},
+                                              {"causal_conv", &Importer::causalConv},
+                                              {"linear_attention", &Importer::linearAttention},
                                               {"expert_spread", &Importer::expertSpread},
                                               {"layers", &Importer::layers}};
   auto rule = rules.find(call.name);
@@ -440,12 +424,16 @@ void Importer::emitFamilies() {
     if (family.checkpointName != family.publishedName && !family.checkpointName.empty())
       checkpoint = b.getStringAttr(family.checkpointName);
     Location loc = NameLoc::get(b.getStringAttr(family.publishedName));
-    bool part = family.storedRows && !family.storedByItself;
+    bool rows = family.storedRows != 0;
+    ViewAttr view;
+    if (family.needsView)
+      view = ViewAttr::get(&context, family.view.stored, family.view.first, family.view.strides);
     WeightFamilyOp::create(b, loc, b.getStringAttr(weight.symbol),
                            b.getStringAttr(family.publishedName), checkpoint, layers,
-                           TypeAttr::get(weight.type), part ? b.getI64IntegerAttr(family.firstRow) : nullptr,
-                           part ? b.getI64IntegerAttr(family.storedRows) : nullptr,
-                           family.transposed ? b.getUnitAttr() : nullptr);
+                           TypeAttr::get(weight.type),
+                           rows ? b.getI64IntegerAttr(family.firstRow) : nullptr,
+                           rows ? b.getI64IntegerAttr(family.storedRows) : nullptr,
+                           family.transposed && !view ? b.getUnitAttr() : nullptr, view);
   }
   for (const State &state : states)
     StateFamilyOp::create(

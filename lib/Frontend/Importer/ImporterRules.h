@@ -44,9 +44,23 @@ private:
   Results mergeHeads(const OpCall &call);
   Results rotary(const OpCall &call);
   Results attend(const OpCall &call);
+  Results selectPositions(const OpCall &call);
+  Results headLinear(const OpCall &call);
   Results gate(const OpCall &call);
   Results activation(const OpCall &call);
-  Results residualAdd(const OpCall &call);
+  Results arithmetic(const OpCall &call);
+  Results weightRows(const OpCall &call);
+  Results offset(const OpCall &call);
+  Results clamp(const OpCall &call);
+  Results softmax(const OpCall &call);
+  Results rowStatistic(const OpCall &call);
+  Results slice(const OpCall &call);
+  Results concat(const OpCall &call);
+  Results transpose(const OpCall &call);
+  Results take(const OpCall &call);
+  Results put(const OpCall &call);
+  Results mix(const OpCall &call);
+  Results positionScale(const OpCall &call);
   Results scale(const OpCall &call);
   Results softcap(const OpCall &call);
   Results selectRows(const OpCall &call);
@@ -56,9 +70,13 @@ private:
   Results expertLinear(const OpCall &call);
   Results expertSum(const OpCall &call);
   Results expertSpread(const OpCall &call);
+  Results causalConv(const OpCall &call);
+  Results linearAttention(const OpCall &call);
   Results layers(const OpCall &call);
 
   mlir::Value tensor(const OpCall &call, size_t index);
+  /// An operand of arithmetic: a tensor, or a weight as rows.
+  mlir::Value operandRows(const OpCall &call, size_t index);
   Results handle(mlir::Value value);
   RankedTensorType rows(ArrayRef<int64_t> widths) {
     SmallVector<int64_t> shape{ShapedType::kDynamic};
@@ -79,6 +97,8 @@ private:
   }
   StringRef weightSymbol(uint32_t family, int64_t layer, WeightType &type);
   StringRef stateSymbol(CacheType type);
+  /// The state of the layer being built as it stands before the step.
+  mlir::Value stateBefore(const OpCall &call, CacheType type);
 
   void emitKind(uint32_t kind);
   void emitEntry();
