@@ -18,7 +18,7 @@
 
 namespace llmc::rt {
 
-inline constexpr int manifestMajor = 2;
+inline constexpr int manifestMajor = 3;
 inline constexpr int manifestMinor = 0;
 /// Offsets, strides and scratch are multiples of it.
 inline constexpr int64_t manifestAlignment = 64;
@@ -119,13 +119,18 @@ struct WeightSource {
   std::vector<float> values; ///< constants, one a row; else empty
   int64_t firstRow = 0, ofRows = 0; ///< part of a tensor of so many rows; 0: all of it
   bool transposed = false;          ///< the checkpoint holds the tensor as [columns, rows]
+  /// Any other part of a tensor of shape `stored`: element `first`, and from there the strides
+  /// of matrices (unless each has its own tensor), rows and columns. Empty where there is none.
+  std::vector<int64_t> viewStored, viewStrides;
+  int64_t viewFirst = 0;
 };
 
 struct Weight {
   std::string name, arena;
   int64_t base = 0, stride = 0, bytes = 0;
   LayerSet layers; ///< empty: one member, used without a layer
-  int64_t rows = 0, cols = 0;
+  int64_t rows = 0, cols = 0; ///< of one matrix
+  int64_t matrices = 1;       ///< of a member, each `bytes / matrices` long
   std::string storage, layoutKind;
   int64_t layoutTile = 0; ///< of `panels`
   int64_t interleave = 0;
@@ -138,12 +143,18 @@ struct Weight {
 struct State {
   std::string name, arena;
   LayerSet layers;
-  std::string kind; ///< `paged`
+  std::string kind; ///< `paged`, `recurrent`, `conv`
   int64_t heads = 0, keyWidth = 0, valueWidth = 0;
   Element element = Element::F32;
-  int64_t bytesPerBlock = 0;
-  int64_t window = 0; ///< 0: all positions
+  int64_t bytesPerBlock = 0;    ///< of a paged state, else 0
+  int64_t bytesPerSequence = 0; ///< of the other kinds, else 0
+  int64_t window = 0;           ///< 0: all positions
   int32_t arenaIndex = -1;
+
+  /// Whether each sequence has a slot; else positions lie in blocks.
+  bool perSequence() const { return bytesPerSequence > 0; }
+  /// Bytes of one member.
+  Size memberSize() const { return {.sequences = bytesPerSequence, .blocks = bytesPerBlock}; }
 };
 
 struct Variant {
@@ -164,7 +175,7 @@ enum class Access : uint8_t { Read, Write, ReadWrite };
 
 /// What a kernel needs of one operand. `bytes` are the least behind the
 /// address: of a slice, of a member of weights, or `blocks` times the exact
-/// bytes of a state's block.
+/// bytes of a state's block, `sequences` times those of its slot.
 struct OperandNeed {
   OperandKind kind = OperandKind::Slice;
   Access access = Access::Read;
@@ -272,8 +283,10 @@ struct Manifest {
   const FileEntry *findFile(std::string_view path) const;
   /// False after `--weights=none`.
   bool hasWeights() const;
-  /// The largest step of a deployment.
-  Extent largest(int64_t blocks, int64_t threads) const;
+  /// Whether the program keeps state that is of all tokens of a sequence so far.
+  bool hasSequenceState() const;
+  /// The largest step of a deployment; 0 sequences: as many as the limit.
+  Extent largest(int64_t blocks, int64_t threads, int64_t sequences = 0) const;
 };
 
 enum class Seal : uint8_t { Ignored, Checked };

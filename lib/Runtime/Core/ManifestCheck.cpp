@@ -193,10 +193,15 @@ void Checker::checkWeights() {
         __builtin_add_overflow(end, weight.base + weight.bytes, &end) || end > arena.size.constant)
       fail(path + ".base", "the members reach past the " + std::to_string(arena.size.constant) +
                                " bytes of the arena '" + arena.name + "'");
-    if (int64_t least = leastBytes(weight); weight.bytes < least)
+    if (weight.matrices > weight.bytes / 64 || weight.bytes % (64 * weight.matrices))
+      fail(path + ".matrices", "is " + std::to_string(weight.matrices) + ", which do not share " +
+                                   std::to_string(weight.bytes) + " bytes in multiples of 64");
+    if (int64_t least = leastBytes(weight); weight.bytes / weight.matrices < least)
       fail(path + ".bytes", "is " + std::to_string(weight.bytes) + ", the layout of " +
+                                (weight.matrices > 1 ? std::to_string(weight.matrices) + " x " : "") +
                                 std::to_string(weight.rows) + " x " + std::to_string(weight.cols) +
-                                " in " + weight.storage + " takes " + std::to_string(least));
+                                " in " + weight.storage + " takes " + std::to_string(least) +
+                                (weight.matrices > 1 ? " a matrix" : ""));
     if (weight.sources.empty())
       fail(path + ".sources", "is empty: nothing says where the weight comes from");
     int64_t rows = 0, paddedRows = 0;
@@ -226,8 +231,19 @@ void Checker::checkStates() {
     if (state.layers.empty())
       fail(path + ".layers", "is empty");
     checkLayers(state.layers, path + ".layers");
-    aligned(state.bytesPerBlock, path + ".bytes_per_block");
     int64_t least;
+    if (state.perSequence()) {
+      aligned(state.bytesPerSequence, path + ".bytes_per_sequence");
+      if (__builtin_mul_overflow(state.heads, state.keyWidth, &least) ||
+          __builtin_mul_overflow(least, state.valueWidth, &least) ||
+          __builtin_mul_overflow(least, elementBytes(state.element), &least) ||
+          state.bytesPerSequence < least)
+        fail(path + ".bytes_per_sequence",
+             "is " + std::to_string(state.bytesPerSequence) +
+                 ", less than heads x key_width x value_width elements take");
+      continue;
+    }
+    aligned(state.bytesPerBlock, path + ".bytes_per_block");
     if (__builtin_mul_overflow(state.heads, state.keyWidth + state.valueWidth, &least) ||
         __builtin_mul_overflow(least, manifest.limits.blockTokens * elementBytes(state.element),
                                &least) ||

@@ -154,6 +154,44 @@ void parseMemory(Object &top, Manifest &manifest) {
   });
 }
 
+/// A part of a tensor by strides; it lies inside the tensor.
+void parseView(Object &item, const Weight &weight, WeightSource &source) {
+  if (source.tensor.empty() || source.ofRows || source.transposed)
+    item.fail("view", source.tensor.empty() ? "stands without a tensor"
+                                            : "stands beside a range of rows or transposed");
+  Object view = item.object("view");
+  auto numbers = [&](const char *key) {
+    std::vector<int64_t> list;
+    view.list(key, [&](const json &value, const std::string &path) {
+      if (!value.is_number_integer() || value.get<int64_t>() < 1)
+        failAt(view.fileName(), path, "is not a positive integer");
+      list.push_back(value.get<int64_t>());
+    });
+    return list;
+  };
+  source.viewStored = numbers("stored");
+  source.viewStrides = numbers("strides");
+  source.viewFirst = view.integer("first");
+  int64_t elements = 1, last = source.viewFirst, step;
+  bool overflow = false;
+  for (int64_t dim : source.viewStored)
+    overflow |= __builtin_mul_overflow(elements, dim, &elements);
+  std::vector<int64_t> shape{weight.matrices, source.rows, weight.cols};
+  bool byMatrix = source.tensor.find("{e}") != std::string::npos ||
+                  (weight.matrices == 1 && source.viewStrides.size() == 2);
+  if (byMatrix)
+    shape.erase(shape.begin());
+  if (source.viewStored.empty() || source.viewStrides.size() != shape.size())
+    view.fail("strides", "are " + std::to_string(source.viewStrides.size()) + ", the weight needs " +
+                             std::to_string(shape.size()));
+  for (size_t i = 0; i < shape.size(); ++i)
+    overflow |= __builtin_mul_overflow(shape[i] - 1, source.viewStrides[i], &step) ||
+                __builtin_add_overflow(last, step, &last);
+  if (overflow || last >= elements)
+    view.fail("strides", "lead beyond the end of the tensor");
+  view.finish();
+}
+
 void parseWeights(Object &top, Manifest &manifest) {
   top.objects("weights", [&](Object &object) {
     Weight weight;
@@ -165,6 +203,7 @@ void parseWeights(Object &top, Manifest &manifest) {
     weight.layers = parseLayers(object, "layers");
     weight.rows = object.integer("rows", 1);
     weight.cols = object.integer("cols", 1);
+    weight.matrices = object.integer("matrices", 1, 1);
     weight.storage = object.string("storage");
     Object layout = object.object("layout");
     weight.layoutKind = layout.oneOf("kind", {"rows", "panels"}) ? "panels" : "rows";
@@ -199,6 +238,8 @@ void parseWeights(Object &top, Manifest &manifest) {
                                      "inside the tensor's " + std::to_string(source.ofRows));
       }
       source.transposed = item.boolean("transposed", false);
+      if (item.has("view"))
+        parseView(item, weight, source);
       if (source.tensor.empty() && (source.ofRows || source.transposed))
         item.fail(source.ofRows ? "of_rows" : "transposed", "stands without a tensor");
       weight.sources.push_back(std::move(source));
@@ -210,13 +251,16 @@ void parseWeights(Object &top, Manifest &manifest) {
     state.name = object.string("name");
     state.arena = object.string("arena");
     state.layers = parseLayers(object, "layers");
-    object.oneOf("kind", {"paged"});
-    state.kind = "paged";
+    constexpr auto kinds = {"paged", "recurrent", "conv"};
+    state.kind = kinds.begin()[object.oneOf("kind", kinds)];
     state.heads = object.integer("heads", 1);
     state.keyWidth = object.integer("key_width");
     state.valueWidth = object.integer("value_width");
     state.element = Element(object.oneOf("element", elementNames));
-    state.bytesPerBlock = object.integer("bytes_per_block", 1);
+    if (state.kind == "paged")
+      state.bytesPerBlock = object.integer("bytes_per_block", 1);
+    else
+      state.bytesPerSequence = object.integer("bytes_per_sequence", 1);
     state.window = object.integer("window", 1, 0);
     manifest.states.push_back(std::move(state));
   });

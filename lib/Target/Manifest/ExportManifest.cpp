@@ -226,6 +226,8 @@ void Exporter::weights(WeightsOp op, OStream &out) {
   layers(out, op.getLayersAttr());
   out.attribute("rows", op.getRows());
   out.attribute("cols", op.getCols());
+  if (op.getMatrices() != 1)
+    out.attribute("matrices", op.getMatrices());
   out.attribute("storage", stringifyStorage(op.getStorage()));
   out.attributeObject("layout", [&] {
     llvm::TypeSwitch<Attribute>(op.getLayout())
@@ -257,6 +259,18 @@ void Exporter::weights(WeightsOp op, OStream &out) {
         }
         if (source.getTransposed())
           out.attribute("transposed", true);
+        if (ViewAttr view = source.getView())
+          out.attributeObject("view", [&] {
+            auto numbers = [&](StringRef key, ArrayRef<int64_t> list) {
+              out.attributeArray(key, [&] {
+                for (int64_t number : list)
+                  out.value(number);
+              });
+            };
+            numbers("stored", view.getStored());
+            out.attribute("first", view.getFirst());
+            numbers("strides", view.getStrides());
+          });
       });
   });
 }
@@ -270,7 +284,8 @@ void Exporter::states(StateOp op, OStream &out) {
   out.attribute("key_width", op.getKeyWidth());
   out.attribute("value_width", op.getValueWidth());
   out.attribute("element", element(op.getElement()));
-  out.attribute("bytes_per_block", op.getBytesPerBlock());
+  optional(out, "bytes_per_block", op.getBytesPerBlock());
+  optional(out, "bytes_per_sequence", op.getBytesPerSequence());
   optional(out, "window", op.getWindow());
 }
 

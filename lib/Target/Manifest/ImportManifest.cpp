@@ -238,8 +238,18 @@ SourceAttr Importer::readSource(JsonObject &object) {
     of = object.integer("of_rows", 1);
   }
   bool transposed = object.boolean("transposed", false);
+  ViewAttr view;
+  if (object.has("view")) {
+    JsonObject part = object.object("view");
+    SmallVector<int64_t> stored = part.integers("stored"), strides = part.integers("strides");
+    view = getChecked<ViewAttr>(part.getPath(), ArrayRef<int64_t>(stored),
+                                part.integer("first", 0), ArrayRef<int64_t>(strides));
+    part.finish();
+    if (!view)
+      return {};
+  }
   return getChecked<SourceAttr>(object.getPath(), tensor, rows, name, values, first, of,
-                                transposed);
+                                transposed, view);
 }
 
 void Importer::readWeights(JsonObject &object) {
@@ -250,6 +260,7 @@ void Importer::readWeights(JsonObject &object) {
   IntegerAttr bytes = readInteger(object, "bytes", 1);
   LayersAttr layers = readLayers(object);
   IntegerAttr rows = readInteger(object, "rows", 1), cols = readInteger(object, "cols", 1);
+  IntegerAttr matrices = builder.getI64IntegerAttr(object.integer("matrices", 1, 1));
   Storage storage = object.oneOf("storage", symbolizeStorage);
   WeightLayoutAttrInterface layout = readLayout(object.object("layout"));
   IntegerAttr interleave = builder.getI64IntegerAttr(object.integer("interleave", 0, 0));
@@ -257,7 +268,7 @@ void Importer::readWeights(JsonObject &object) {
   object.objects("sources", [&](JsonObject &source) { sources.push_back(readSource(source)); });
   if (reader.failed())
     return;
-  WeightsOp::create(builder, getLoc(object), name, arena, layers, rows, cols,
+  WeightsOp::create(builder, getLoc(object), name, arena, layers, rows, cols, matrices,
                     StorageAttr::get(builder.getContext(), storage), layout, interleave, bytes,
                     base, stride, builder.getArrayAttr(sources));
 }
@@ -273,10 +284,11 @@ void Importer::readState(JsonObject &object) {
   IntegerAttr keyWidth = readInteger(object, "key_width");
   IntegerAttr valueWidth = readInteger(object, "value_width");
   TypeAttr element = readElement(object);
-  IntegerAttr bytes = readInteger(object, "bytes_per_block", 1);
+  IntegerAttr perBlock = readOptionalInteger(object, "bytes_per_block", 1);
+  IntegerAttr perSequence = readOptionalInteger(object, "bytes_per_sequence", 1);
   IntegerAttr window = readOptionalInteger(object, "window", 1);
   StateOp::create(builder, getLoc(object), name, arena, layers, kind, heads, keyWidth, valueWidth,
-                  element, bytes, window);
+                  element, perBlock, perSequence, window);
 }
 
 //===----------------------------------------------------------------------===//

@@ -85,8 +85,38 @@
 // -----
 
 // source_c4: no tensor
-// expected-error@below {{source without a tensor has a range of rows, or is transposed}}
+// expected-error@below {{source without a tensor has a range of rows or a view, or is transposed}}
 #l = #plan.source<zeros, rows = 4, transposed>
+
+// -----
+
+// source_c5
+// expected-error@below {{source 't' has a view, which says all that a range of rows and transposed do}}
+#l = #plan.source<"t", rows = 4, transposed, view <stored = [8, 4], first = 0, strides = [4, 1]>>
+
+// -----
+
+// view_c1
+// expected-error@below {{view needs a stored shape and a first element, -1 is none}}
+#l = #plan.view<stored = [8, 4], first = -1, strides = [4, 1]>
+
+// -----
+
+// view_c1
+// expected-error@below {{view of a tensor [8, 0], whose dimensions must be positive}}
+#l = #plan.view<stored = [8, 0], first = 0, strides = [4, 1]>
+
+// -----
+
+// view_c1
+// expected-error@below {{view has 1 strides, it needs those of rows and columns, and of matrices before them}}
+#l = #plan.view<stored = [8, 4], first = 0, strides = [4]>
+
+// -----
+
+// view_c1
+// expected-error@below {{view has stride 33, it must be from 1 to the 32 elements of its tensor}}
+#l = #plan.view<stored = [8, 4], first = 0, strides = [33, 1]>
 
 // -----
 

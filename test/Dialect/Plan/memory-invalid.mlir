@@ -247,6 +247,76 @@ plan.program producer(<name = "t", version = "0", toolchain = "">) model(#model)
 
 // -----
 
+// weights_c7
+#model = #plan.model<name = "m", architecture = "a", description = "d", vocab_size = 8,
+                     hidden_size = 4, layers = 2, context_length = 8, parameters = 1>
+plan.program producer(<name = "t", version = "0", toolchain = "">) model(#model)
+    target(<device = "cpu", triple = "">)
+    limits(<max_tokens = 8, max_sequences = 2, max_context = 8, block_tokens = 4, blocks = 2>) {
+  plan.arena @w kind weights
+  // expected-error@below {{has 192 bytes a member, which are not 2 matrices of a multiple of 64}}
+  plan.weights @x in @w rows 4 cols 4 matrices 2 storage f32 layout #plan.rows bytes 192
+      sources [#plan.source<"t", rows = 4>]
+}
+
+// -----
+
+// weights_c3: of each matrix
+#model = #plan.model<name = "m", architecture = "a", description = "d", vocab_size = 8,
+                     hidden_size = 4, layers = 2, context_length = 8, parameters = 1>
+plan.program producer(<name = "t", version = "0", toolchain = "">) model(#model)
+    target(<device = "cpu", triple = "">)
+    limits(<max_tokens = 8, max_sequences = 2, max_context = 8, block_tokens = 4, blocks = 2>) {
+  plan.arena @w kind weights
+  // expected-error@below {{has 64 bytes a matrix, layout #plan.rows takes 80}}
+  plan.weights @x in @w rows 4 cols 5 matrices 2 storage f32 layout #plan.rows bytes 128
+      sources [#plan.source<"t", rows = 4>]
+}
+
+// -----
+
+// weights_c8: two strides are those of one matrix
+#model = #plan.model<name = "m", architecture = "a", description = "d", vocab_size = 8,
+                     hidden_size = 4, layers = 2, context_length = 8, parameters = 1>
+plan.program producer(<name = "t", version = "0", toolchain = "">) model(#model)
+    target(<device = "cpu", triple = "">)
+    limits(<max_tokens = 8, max_sequences = 2, max_context = 8, block_tokens = 4, blocks = 2>) {
+  plan.arena @w kind weights
+  // expected-error@below {{takes source 't' by 2 strides, it needs 3}}
+  plan.weights @x in @w rows 4 cols 4 matrices 2 storage f32 layout #plan.rows bytes 128
+      sources [#plan.source<"t", rows = 4, view <stored = [8, 4], first = 0, strides = [4, 1]>>]
+}
+
+// -----
+
+// weights_c8: the last row of the second matrix
+#model = #plan.model<name = "m", architecture = "a", description = "d", vocab_size = 8,
+                     hidden_size = 4, layers = 2, context_length = 8, parameters = 1>
+plan.program producer(<name = "t", version = "0", toolchain = "">) model(#model)
+    target(<device = "cpu", triple = "">)
+    limits(<max_tokens = 8, max_sequences = 2, max_context = 8, block_tokens = 4, blocks = 2>) {
+  plan.arena @w kind weights
+  // expected-error@below {{takes [2, 4, 4] of source 't', which reaches beyond the 32 elements of the tensor}}
+  plan.weights @x in @w rows 4 cols 4 matrices 2 storage f32 layout #plan.rows bytes 128
+      sources [#plan.source<"t", rows = 4, view <stored = [8, 4], first = 4, strides = [16, 4, 1]>>]
+}
+
+// -----
+
+// weights_c8: of one tensor a matrix
+#model = #plan.model<name = "m", architecture = "a", description = "d", vocab_size = 8,
+                     hidden_size = 4, layers = 2, context_length = 8, parameters = 1>
+plan.program producer(<name = "t", version = "0", toolchain = "">) model(#model)
+    target(<device = "cpu", triple = "">)
+    limits(<max_tokens = 8, max_sequences = 2, max_context = 8, block_tokens = 4, blocks = 2>) {
+  plan.arena @w kind weights
+  // expected-error@below {{takes [4, 4] of source 't.{e}', which reaches beyond the 12 elements of the tensor}}
+  plan.weights @x in @w rows 4 cols 4 matrices 2 storage f32 layout #plan.rows bytes 128
+      sources [#plan.source<"t.{e}", rows = 4, view <stored = [3, 4], first = 0, strides = [4, 1]>>]
+}
+
+// -----
+
 // weights_c6
 #model = #plan.model<name = "m", architecture = "a", description = "d", vocab_size = 8,
                      hidden_size = 4, layers = 2, context_length = 8, parameters = 1>

@@ -171,6 +171,46 @@ LogicalResult LiveAttr::verify(function_ref<InFlightDiagnostic()> emitError, int
   return success();
 }
 
+LogicalResult ViewAttr::verify(function_ref<InFlightDiagnostic()> emitError,
+                               ArrayRef<int64_t> stored, int64_t first,
+                               ArrayRef<int64_t> strides) {
+  // view_c1
+  if (stored.empty() || first < 0)
+    return emitError() << "view needs a stored shape and a first element, " << first
+                       << " is none";
+  // What a tensor may have at most, so that positions are numbers of 64 bits.
+  constexpr int64_t most = int64_t(1) << 42;
+  int64_t elements = 1;
+  for (int64_t dim : stored) {
+    if (dim < 1 || dim > most / elements)
+      return emitError() << "view of a tensor [" << stored << "], whose dimensions must be "
+                         << "positive and their product at most " << most;
+    elements *= dim;
+  }
+  if (strides.size() < 2 || strides.size() > 3)
+    return emitError() << "view has " << strides.size() << " strides, it needs those of rows and "
+                       << "columns, and of matrices before them";
+  for (int64_t stride : strides)
+    if (stride < 1 || stride > elements)
+      return emitError() << "view has stride " << stride << ", it must be from 1 to the "
+                         << elements << " elements of its tensor";
+  return success();
+}
+
+int64_t ViewAttr::getNumElements() const {
+  int64_t elements = 1;
+  for (int64_t dim : getStored())
+    elements = saturatingMul(elements, dim);
+  return elements;
+}
+
+bool ViewAttr::contains(ArrayRef<int64_t> shape) const {
+  int64_t last = getFirst();
+  for (auto [dim, stride] : llvm::zip_equal(shape, getStrides()))
+    last = saturatingAdd(last, saturatingMul(dim - 1, stride));
+  return last < getNumElements();
+}
+
 Attribute SourceAttr::parse(AsmParser &parser, Type) {
   llvm::SMLoc loc = parser.getCurrentLocation();
   std::string tensor, name;
@@ -199,11 +239,17 @@ Attribute SourceAttr::parse(AsmParser &parser, Type) {
   StringAttr nameAttr;
   int64_t first = 0, of = 0;
   bool transposed = false;
+  ViewAttr view;
   while (succeeded(parser.parseOptionalComma())) {
     if (succeeded(parser.parseOptionalKeyword("first"))) {
       if (parser.parseEqual() || parser.parseInteger(first) || parser.parseComma() ||
           parser.parseKeyword("of") || parser.parseEqual() || parser.parseInteger(of))
         return {};
+    } else if (succeeded(parser.parseOptionalKeyword("view"))) {
+      FailureOr<ViewAttr> parsed = FieldParser<ViewAttr>::parse(parser);
+      if (failed(parsed))
+        return {};
+      view = *parsed;
     } else if (succeeded(parser.parseOptionalKeyword("transposed"))) {
       transposed = true;
     } else {
@@ -215,7 +261,7 @@ Attribute SourceAttr::parse(AsmParser &parser, Type) {
   if (parser.parseGreater())
     return {};
   return parser.getChecked<SourceAttr>(loc, parser.getContext(), StringRef(tensor), rows, nameAttr,
-                                       values, first, of, transposed);
+                                       values, first, of, transposed, view);
 }
 
 void SourceAttr::print(AsmPrinter &printer) const {
@@ -235,6 +281,10 @@ void SourceAttr::print(AsmPrinter &printer) const {
     printer << ", first = " << getFirst() << ", of = " << getOf();
   if (getTransposed())
     printer << ", transposed";
+  if (getView()) {
+    printer << ", view ";
+    printer.printStrippedAttrOrType(getView());
+  }
   if (getName()) {
     printer << ", name = ";
     printer.printString(getName().getValue());
@@ -244,7 +294,7 @@ void SourceAttr::print(AsmPrinter &printer) const {
 
 LogicalResult SourceAttr::verify(function_ref<InFlightDiagnostic()> emitError, StringRef tensor,
                                  int64_t rows, StringAttr, DenseF32ArrayAttr values,
-                                 int64_t first, int64_t of, bool transposed) {
+                                 int64_t first, int64_t of, bool transposed, ViewAttr view) {
   if (values && !tensor.empty()) // source_c2
     return emitError() << "source gives " << values.size() << " values beside tensor '" << tensor
                        << "'";
@@ -256,11 +306,14 @@ LogicalResult SourceAttr::verify(function_ref<InFlightDiagnostic()> emitError, S
   if (rows <= 0) // source_c1
     return emitError() << "source '" << (tensor.empty() ? StringRef("zeros") : tensor)
                        << "' gives " << rows << " rows, it has to give at least one";
-  if (tensor.empty() && (of || first || transposed)) // source_c4
-    return emitError() << "source without a tensor has a range of rows, or is transposed";
+  if (tensor.empty() && (of || first || transposed || view)) // source_c4
+    return emitError() << "source without a tensor has a range of rows or a view, or is transposed";
   if (first < 0 || of < 0 || (of ? rows > of || first > of - rows : first != 0)) // source_c4
     return emitError() << "source '" << tensor << "' gives " << rows << " rows from row " << first
                        << " on of a tensor of " << of << " rows";
+  if (view && (of || transposed)) // source_c5
+    return emitError() << "source '" << tensor << "' has a view, which says all that a range of "
+                          "rows and transposed do";
   return success();
 }
 

@@ -87,6 +87,24 @@ int64_t WeightsOp::getEnd() {
   return saturatingAdd(getBase().value_or(0), saturatingAdd(before, getBytes()));
 }
 
+/// A view takes rows x cols of each matrix out of its tensor.
+static LogicalResult verifyView(WeightsOp op, SourceAttr source) { // weights_c8
+  ViewAttr view = source.getView();
+  SmallVector<int64_t> shape{source.getRows(), op.getCols()};
+  bool byMatrix = source.isByMatrix() || (op.getMatrices() == 1 && view.getStrides().size() == 2);
+  if (!byMatrix)
+    shape.insert(shape.begin(), op.getMatrices());
+  if (view.getStrides().size() != shape.size())
+    return op.emitOpError("takes source '")
+           << source.getTensor() << "' by " << view.getStrides().size() << " strides, it needs "
+           << shape.size();
+  if (!view.contains(shape))
+    return op.emitOpError("takes [") << shape << "] of source '" << source.getTensor()
+                                     << "', which reaches beyond the " << view.getNumElements()
+                                     << " elements of the tensor";
+  return success();
+}
+
 LogicalResult WeightsOp::verify() {
   if (failed(verifyLayers(*this, getLayersAttr()))) // weights_c6
     return failure();
@@ -98,12 +116,19 @@ LogicalResult WeightsOp::verify() {
       getStorage(), getRows(), getCols(), [&] { return emitOpError(); });
   if (failed(packed))
     return failure();
-  if (getBytes() < *packed) // weights_c3
-    return emitOpError("has ") << getBytes() << " bytes a member, layout " << getLayout()
-                               << " takes " << *packed;
+  int64_t matrices = getMatrices();
+  if (getBytes() % (64 * matrices)) // weights_c7
+    return emitOpError("has ") << getBytes() << " bytes a member, which are not " << matrices
+                               << " matrices of a multiple of 64";
+  if (getBytes() / matrices < *packed) // weights_c3
+    return emitOpError("has ") << getBytes() / matrices << " bytes a "
+                               << (matrices > 1 ? "matrix" : "member") << ", layout "
+                               << getLayout() << " takes " << *packed;
 
   int64_t rows = 0, interleave = getInterleave();
   for (auto source : getSources().getAsRange<SourceAttr>()) {
+    if (source.getView() && failed(verifyView(*this, source)))
+      return failure();
     int64_t given = source.getRows();
     rows = saturatingAdd(rows, interleave ? saturatingAlign(given, interleave) : given);
   }
@@ -124,15 +149,36 @@ LogicalResult WeightsOp::verifySymbolUses(SymbolTableCollection &symbols) {
 LogicalResult StateOp::verify() {
   if (failed(verifyLayers(*this, getLayers()))) // state_c3
     return failure();
+  bool perSequence = isPerSequence();
+  if (getBytesPerBlock().has_value() == perSequence ||
+      getBytesPerSequence().has_value() != perSequence) // state_c4
+    return emitOpError("of kind ")
+           << stringifyStateKind(getKind()) << " has "
+           << (perSequence ? "bytes_per_sequence and no bytes_per_block"
+                           : "bytes_per_block and no bytes_per_sequence");
+  if (perSequence) {
+    int64_t bytes = saturatingMul(saturatingMul(getHeads(), getKeyWidth()),
+                                  saturatingMul(getValueWidth(), getElementBytes(getElement())));
+    if (int64_t(*getBytesPerSequence()) < bytes) // state_c5
+      return emitOpError("has ") << int64_t(*getBytesPerSequence()) << " bytes a sequence, "
+                                 << getHeads() << " heads x " << getKeyWidth() << " x "
+                                 << getValueWidth() << " values take " << bytes;
+    return success();
+  }
   int64_t positions = (*this)->getParentOfType<ProgramOp>().getLimits().getBlockTokens();
   int64_t width = saturatingAdd(getKeyWidth(), getValueWidth());
   int64_t bytes = saturatingMul(saturatingMul(getHeads(), width),
                                 saturatingMul(positions, getElementBytes(getElement())));
-  if (getBytesPerBlock() < bytes) // state_c2
-    return emitOpError("has ") << getBytesPerBlock() << " bytes a block, " << getHeads()
+  if (int64_t(*getBytesPerBlock()) < bytes) // state_c2
+    return emitOpError("has ") << int64_t(*getBytesPerBlock()) << " bytes a block, " << getHeads()
                                << " heads x " << width << " values x " << positions
                                << " positions take " << bytes;
   return success();
+}
+
+Size StateOp::getMemberSize() {
+  return isPerSequence() ? Size::of(SizeSymbol::Sequences, *getBytesPerSequence())
+                         : Size::of(SizeSymbol::Blocks, *getBytesPerBlock());
 }
 
 LogicalResult StateOp::verifySymbolUses(SymbolTableCollection &symbols) {

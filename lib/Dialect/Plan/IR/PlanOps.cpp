@@ -73,22 +73,26 @@ void SliceOp::build(OpBuilder &builder, OperationState &state, StringRef name, S
 void WeightsOp::build(OpBuilder &builder, OperationState &state, StringRef name, StringRef arena,
                       LayersAttr layers, int64_t rows, int64_t cols, Storage storage,
                       WeightLayoutAttrInterface layout, int64_t interleave, int64_t bytes,
-                      ArrayRef<Attribute> sources) {
+                      ArrayRef<Attribute> sources, int64_t matrices) {
   build(builder, state, builder.getStringAttr(name), getRef(builder, arena), layers,
         builder.getI64IntegerAttr(rows), builder.getI64IntegerAttr(cols),
+        builder.getI64IntegerAttr(matrices),
         StorageAttr::get(builder.getContext(), storage), layout,
         builder.getI64IntegerAttr(interleave), builder.getI64IntegerAttr(bytes), IntegerAttr(),
         IntegerAttr(), builder.getArrayAttr(sources));
 }
 
 void StateOp::build(OpBuilder &builder, OperationState &state, StringRef name, StringRef arena,
-                    LayersAttr layers, int64_t heads, int64_t keyWidth, int64_t valueWidth,
-                    Type element, int64_t bytesPerBlock, std::optional<int64_t> window) {
+                    LayersAttr layers, StateKind kind, int64_t heads, int64_t keyWidth,
+                    int64_t valueWidth, Type element, int64_t bytes,
+                    std::optional<int64_t> window) {
+  IntegerAttr size = builder.getI64IntegerAttr(bytes);
+  bool paged = kind == StateKind::Paged;
   build(builder, state, builder.getStringAttr(name), getRef(builder, arena), layers,
-        StateKindAttr::get(builder.getContext(), StateKind::Paged),
-        builder.getI64IntegerAttr(heads), builder.getI64IntegerAttr(keyWidth),
-        builder.getI64IntegerAttr(valueWidth), TypeAttr::get(element),
-        builder.getI64IntegerAttr(bytesPerBlock), getOptional(builder, window));
+        StateKindAttr::get(builder.getContext(), kind), builder.getI64IntegerAttr(heads),
+        builder.getI64IntegerAttr(keyWidth), builder.getI64IntegerAttr(valueWidth),
+        TypeAttr::get(element), paged ? size : IntegerAttr(), paged ? IntegerAttr() : size,
+        getOptional(builder, window));
 }
 
 void EntryOp::build(OpBuilder &builder, OperationState &state, StringRef name) {

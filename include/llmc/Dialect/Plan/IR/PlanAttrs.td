@@ -133,6 +133,29 @@ def Plan_PackingAttr : Plan_Attr<"Packing", "packing"> {
   let assemblyFormat = "`<` struct(params) `>`";
 }
 
+def Plan_ViewAttr : Plan_Attr<"View", "view"> {
+  let summary = "where the elements of a weight lie in a stored tensor";
+  let description = [{
+    `#plan.view<stored = [8, 48, 80], first = 1, strides = [3840, 2, 80]>`: element c of row r
+    of matrix m is element `first + m * 3840 + r * 2 + c * 80` of a tensor of shape [8, 48, 80],
+    counted row by row. Where a matrix has a tensor of its own, the strides are those of
+    rows and columns.
+  }];
+  let parameters = (ins ArrayRefParameter<"int64_t">:$stored, "int64_t":$first,
+                        ArrayRefParameter<"int64_t">:$strides);
+  let assemblyFormat = [{
+    `<` `stored` `=` `[` $stored `]` `,` `first` `=` $first `,` `strides` `=` `[` $strides `]` `>`
+  }];
+  let genVerifyDecl = 1;                           /* view_c1: in verifier */
+  let extraClassDeclaration = [{
+    /// Elements of the stored tensor.
+    int64_t getNumElements() const;
+    /// Whether the last element of a weight of this shape, of as many dimensions as there are
+    /// strides, lies inside the tensor.
+    bool contains(::llvm::ArrayRef<int64_t> shape) const;
+  }];
+}
+
 def Plan_SourceAttr : Plan_Attr<"Source", "source"> {
   let summary = "where rows of a weight come from";
   let description = [{
@@ -142,6 +165,10 @@ def Plan_SourceAttr : Plan_Attr<"Source", "source"> {
     program: `#plan.source<values [1.0, 0.5], rows = 2>`, one f32 a row.
     `<"h.{i}.attn.c_attn.weight", rows = 768, first = 768, of = 2304, transposed>` are rows 768
     to 1535 of a weight of 2304 rows that the file holds transposed, as [columns, 2304].
+    Any other part of a tensor is a `view`.
+
+    Of weights of several matrices a tensor with `{e}` in its name holds one matrix, `{e}` its
+    number; any other tensor holds all of them, one after another where no view says otherwise.
   }];
   let parameters = (ins StringRefParameter<"checkpoint tensor, may be empty">:$tensor,
                         "int64_t":$rows, OptionalParameter<"::mlir::StringAttr">:$name,
@@ -150,20 +177,24 @@ def Plan_SourceAttr : Plan_Attr<"Source", "source"> {
                         DefaultValuedParameter<"int64_t", "0", "first row of the tensor">:$first,
                         DefaultValuedParameter<"int64_t", "0",
                             "rows of the tensor, 0 where all are taken">:$of,
-                        DefaultValuedParameter<"bool", "false">:$transposed);
+                        DefaultValuedParameter<"bool", "false">:$transposed,
+                        OptionalParameter<"::llmc::plan::ViewAttr">:$view);
   let hasCustomAssemblyFormat = 1;
   let genVerifyDecl = 1;                           /* source_c1, source_c2, source_c3,
-                                                      source_c4: in verifier */
+                                                      source_c4, source_c5: in verifier */
   let builders = [
     AttrBuilder<(ins "::llvm::StringRef":$tensor, "int64_t":$rows, "::mlir::StringAttr":$name), [{
-      return $_get($_ctxt, tensor, rows, name, ::mlir::DenseF32ArrayAttr(), 0, 0, false);
+      return $_get($_ctxt, tensor, rows, name, ::mlir::DenseF32ArrayAttr(), 0, 0, false, nullptr);
     }]>,
     AttrBuilder<(ins "int64_t":$rows, "::mlir::DenseF32ArrayAttr":$values), [{
-      return $_get($_ctxt, ::llvm::StringRef(), rows, ::mlir::StringAttr(), values, 0, 0, false);
+      return $_get($_ctxt, ::llvm::StringRef(), rows, ::mlir::StringAttr(), values, 0, 0, false,
+                   nullptr);
     }]>
   ];
   let extraClassDeclaration = [{
     bool isZeros() const { return getTensor().empty() && !getValues(); }
+    /// Whether each matrix of a weight has a tensor of its own.
+    bool isByMatrix() const { return getTensor().contains("{e}"); }
   }];
 }
 
@@ -248,7 +279,7 @@ def Plan_OperandAttr : Plan_Attr<"Operand", "operand"> {
   let description = [{
     `#plan.operand<slice, read, tokens * 2304>`: the kind of memory, what is done with it,
     and the least bytes behind its address. Weights: bytes of a member. State: bytes of a
-    block, `blocks * n`, exactly.
+    block, `blocks * n`, or of a sequence's slot, `sequences * n`, exactly.
   }];
   let parameters = (ins EnumParameter<Plan_MemoryKind>:$kind, EnumParameter<Plan_Access>:$access,
                         "::mlir::AffineMap":$bytes);

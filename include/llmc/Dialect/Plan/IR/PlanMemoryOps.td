@@ -65,7 +65,8 @@ def Plan_WeightsOp : Plan_SymbolOp<"weights", [DeclareOpInterfaceMethods<SymbolU
     Member m lies at `base + m * stride` and is `bytes` long. Without layers
     there is one member, used without a layer. The rows of the sources follow
     one another (`interleave` 0), or alternate in runs of `interleave` rows, each
-    source padded up to it.
+    source padded up to it. A member may be several `matrices` of `rows` x `cols`, those of
+    experts or heads, one after another and each `bytes / matrices` long.
 
     Example:
     ```mlir
@@ -81,6 +82,7 @@ def Plan_WeightsOp : Plan_SymbolOp<"weights", [DeclareOpInterfaceMethods<SymbolU
     OptionalAttr<Plan_LayersAttr>:$layers,         /* weights_c6: in verifier */
     Plan_Positive:$rows,
     Plan_Positive:$cols,
+    DefaultValuedAttr<Plan_Positive, "1">:$matrices, /* weights_c7: in verifier */
     Plan_StorageAttr:$storage,                     /* weights_c4: in verifier */
     Plan_WeightLayoutAttrInterface:$layout,        /* weights_c4: in verifier */
     DefaultValuedAttr<Plan_NonNegative, "0">:$interleave,
@@ -88,17 +90,18 @@ def Plan_WeightsOp : Plan_SymbolOp<"weights", [DeclareOpInterfaceMethods<SymbolU
     OptionalAttr<Plan_Offset>:$base,
     OptionalAttr<Plan_Offset>:$stride,             /* weights_c2: in verifier */
     TypedArrayAttrBase<Plan_SourceAttr, "sources of a weight">:$sources);
-                                                   /* weights_c5: in verifier */
+                                                   /* weights_c5, weights_c8: in verifier */
   let assemblyFormat = [{
     $sym_name `in` $arena (`layers` $layers^)? `rows` $rows `cols` $cols
-    `storage` `` $storage `layout` $layout (`interleave` $interleave^)? `bytes` $bytes
+    (`matrices` $matrices^)? `storage` `` $storage `layout` $layout (`interleave` $interleave^)? `bytes` $bytes
     (`base` $base^)? (`stride` $stride^)? `sources` $sources attr-dict
   }];
   let builders = [
     OpBuilder<(ins "::llvm::StringRef":$name, "::llvm::StringRef":$arena, "LayersAttr":$layers,
                    "int64_t":$rows, "int64_t":$cols, "Storage":$storage,
                    "WeightLayoutAttrInterface":$layout, "int64_t":$interleave, "int64_t":$bytes,
-                   "::llvm::ArrayRef<::mlir::Attribute>":$sources)>
+                   "::llvm::ArrayRef<::mlir::Attribute>":$sources,
+                   CArg<"int64_t", "1">:$matrices)>
   ];
   let extraClassDeclaration = [{
     /// Members of the family: layers, or one without layers.
@@ -112,10 +115,16 @@ def Plan_WeightsOp : Plan_SymbolOp<"weights", [DeclareOpInterfaceMethods<SymbolU
 def Plan_StateOp : Plan_SymbolOp<"state", [DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
   let summary = "State that sequences keep between steps, one member a layer";
   let description = [{
+    A paged state holds keys and values of positions in blocks; a recurrent or conv state has
+    one slot for each sequence, f32 [heads, key_width, value_width]. In a conv state, of one
+    head, the rows are the last inputs of value_width channels, oldest first.
+
     Example:
     ```mlir
     plan.state @kv in @pool layers <0 to 30> kind paged heads 3 key_width 64 value_width 64
         element f32 bytes_per_block 24576
+    plan.state @delta in @pool layers <0 to 30> kind recurrent heads 4 key_width 16
+        value_width 32 element f32 bytes_per_sequence 8192
     ```
   }];
   let arguments = (ins
@@ -127,19 +136,28 @@ def Plan_StateOp : Plan_SymbolOp<"state", [DeclareOpInterfaceMethods<SymbolUserO
     Plan_NonNegative:$key_width,
     Plan_NonNegative:$value_width,
     Plan_ElementAttr:$element,
-    Plan_Offset:$bytes_per_block,                  /* state_c2: in verifier */
+    OptionalAttr<Plan_Offset>:$bytes_per_block,    /* state_c2, state_c4: in verifier */
+    OptionalAttr<Plan_Offset>:$bytes_per_sequence, /* state_c4, state_c5: in verifier */
     OptionalAttr<Plan_Positive>:$window);
   let assemblyFormat = [{
     $sym_name `in` $arena `layers` $layers `kind` `` $kind `heads` $heads
     `key_width` $key_width `value_width` $value_width `element` $element
-    `bytes_per_block` $bytes_per_block (`window` $window^)? attr-dict
+    (`bytes_per_block` $bytes_per_block^)? (`bytes_per_sequence` $bytes_per_sequence^)?
+    (`window` $window^)? attr-dict
   }];
   let builders = [
+    /// `bytes` of a block, or of a sequence, as the kind says.
     OpBuilder<(ins "::llvm::StringRef":$name, "::llvm::StringRef":$arena, "LayersAttr":$layers,
-                   "int64_t":$heads, "int64_t":$keyWidth, "int64_t":$valueWidth,
-                   "::mlir::Type":$element, "int64_t":$bytesPerBlock,
+                   "StateKind":$kind, "int64_t":$heads, "int64_t":$keyWidth,
+                   "int64_t":$valueWidth, "::mlir::Type":$element, "int64_t":$bytes,
                    CArg<"std::optional<int64_t>", "std::nullopt">:$window)>
   ];
+  let extraClassDeclaration = [{
+    /// Whether each sequence has a slot; else positions lie in blocks.
+    bool isPerSequence() { return getKind() != StateKind::Paged; }
+    /// Bytes of one member: a number for each sequence, or for each block.
+    Size getMemberSize();
+  }];
   let hasVerifier = 1;
 }
 
