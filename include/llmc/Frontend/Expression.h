@@ -96,8 +96,8 @@ uint64_t elementsOf(const Value &value);
 /// What may be held at a time, and by the parameters of one model.
 inline constexpr uint64_t mostElements = uint64_t(1) << 20;
 
-/// Evaluates; `+` of two handles becomes the call "residual_add", `*` of a handle and a
-/// number the call "scale".
+/// Evaluates; unary minus, + - * / and min and max become calls where an operand is a handle or a
+/// weight.
 Value evaluate(const Expr &expr, EvalContext &context);
 /// The same, and the result must be a boolean.
 bool evaluateBool(const Expr &expr, EvalContext &context);

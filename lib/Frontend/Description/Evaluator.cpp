@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 #include "llmc/Frontend/Expression.h"
 
+#include <algorithm>
 #include <cmath>
 #include <functional>
 #include <map>
@@ -39,6 +40,9 @@ static Value need(const Expr &expr, Value value) {
     expressionError(expr, "the config has no key '" + absent->key + "' and there is no default");
   return value;
 }
+
+/// What operations compute on.
+static bool isTensor(const Value &value) { return value.is<Handle>() || value.is<WeightRef>(); }
 
 static double numberOf(const Expr &expr, const Value &value, const char *what) {
   if (!value.isNumber())
@@ -105,13 +109,13 @@ static Value integerArithmetic(const Expr &expr, const std::string &op, int64_t 
 static Value arithmetic(const Expr &expr, const Value &left, const Value &right,
                         EvalContext &context) {
   const std::string &op = expr.name;
-  if (op == "+" && left.is<Handle>() && right.is<Handle>())
+  if (isTensor(left) || isTensor(right)) {
+    if (op != "+" && op != "-" && op != "*" && op != "/")
+      expressionError(expr, "tensors have no '" + op + "'");
+    for (const Value *side : {&left, &right})
+      if (!isTensor(*side))
+        numberOf(expr, *side, ("'" + op + "' with a tensor").c_str());
     return context.call(expr, {left, right}, {});
-  if (op == "*" && left.is<Handle>() != right.is<Handle>()) {
-    const Value &tensor = left.is<Handle>() ? left : right;
-    const Value &factor = left.is<Handle>() ? right : left;
-    numberOf(expr, factor, "scaling a tensor");
-    return context.call(expr, {tensor, factor}, {});
   }
   if (op == "+" && left.is<std::string>() && right.is<std::string>())
     return *left.get<std::string>() + *right.get<std::string>();
@@ -198,6 +202,8 @@ static Value unary(const Expr &expr, EvalContext &context) {
   Value value = need(*expr.children[0], evaluate(*expr.children[0], context));
   if (expr.name == "!")
     return !boolOf(expr, value, "'!'");
+  if (isTensor(value))
+    return context.call(expr, {value}, {});
   if (const int64_t *integer = value.get<int64_t>())
     return integerArithmetic(expr, "-", 0, *integer);
   return -numberOf(expr, value, "'-'");
@@ -207,10 +213,17 @@ static Value index(const Expr &expr, EvalContext &context) {
   Value base = need(*expr.children[0], evaluate(*expr.children[0], context));
   Value at = need(*expr.children[1], evaluate(*expr.children[1], context));
   const ValueList *list = base.get<ValueList>();
+  const std::string *text = base.get<std::string>();
   const int64_t *position = at.get<int64_t>();
-  if (!list || !position)
-    expressionError(expr, std::string("indexing needs a list and an integer, here are ") +
+  if ((!list && !text) || !position)
+    expressionError(expr, std::string("indexing needs a list or a text, and an integer; here are ") +
                               base.kindName() + " and " + at.kindName());
+  if (text) {
+    if (*position < 0 || uint64_t(*position) >= text->size())
+      expressionError(expr, "index " + std::to_string(*position) + " is outside of the text of " +
+                                std::to_string(text->size()) + " characters");
+    return text->substr(size_t(*position), 1);
+  }
   if (*position < 0 || uint64_t(*position) >= list->size())
     expressionError(expr, "index " + std::to_string(*position) + " is outside of the list of " +
                               std::to_string(list->size()) + " values");
@@ -263,7 +276,12 @@ static const std::map<std::string, Builtin> &builtins() {
   using E = const Expr &;
   using A = const ValueList &;
   static const std::map<std::string, Builtin> table = {
-      {"len", {1, 1, [](E e, A a) -> Value { return int64_t(listOf(e, a[0]).size()); }}},
+      {"len",
+       {1, 1,
+        [](E e, A a) -> Value {
+          const std::string *text = a[0].get<std::string>();
+          return int64_t(text ? text->size() : listOf(e, a[0]).size());
+        }}},
       {"min", {1, 64, [](E e, A a) { return extreme(e, a, false); }}},
       {"max", {1, 64, [](E e, A a) { return extreme(e, a, true); }}},
       {"abs",
@@ -333,7 +351,9 @@ static Value call(const Expr &expr, EvalContext &context) {
     held.add(*value, named.back().second);
   }
   auto it = builtins().find(expr.name);
-  if (it == builtins().end())
+  bool ofTensors = (expr.name == "min" || expr.name == "max") &&
+                   std::any_of(args.begin(), args.end(), isTensor);
+  if (it == builtins().end() || ofTensors)
     return context.call(expr, std::move(args), std::move(named));
   if (!named.empty())
     expressionError(expr, expr.name + " takes no named arguments");

@@ -103,7 +103,7 @@ private:
     ref.perLayer = tensor.perLayer;
     if (!tensor.parts.empty())
       expressionError(expr, "'" + tensor.role + "' is stored in parts: use '" +
-                                tensor.parts.front().first + "' and the others by their names");
+                                tensor.parts.front().role + "' and the others by their names");
     int32_t found = -1;
     std::string bias = biasRole(tensor.role);
     for (size_t i = 0; i < model.families.size(); ++i) {
@@ -123,9 +123,12 @@ private:
 
   Value call(const Expr &expr, ValueList args, std::vector<std::pair<std::string, Value>> named,
              Scope &scope) {
-    // Operators on tensors.
-    if (expr.kind == Expr::Kind::Binary)
-      return op(expr.name == "+" ? "residual_add" : "scale", std::move(args), {}, scope);
+    if (expr.kind == Expr::Kind::Unary || expr.kind == Expr::Kind::Binary ||
+        isBuiltinFunction(expr.name)) {
+      if (!named.empty())
+        expressionError(expr, expr.name + " takes no named arguments");
+      return arithmetic(expr, std::move(args), scope);
+    }
     if (const BlockDef *block = model.description->findBlock(expr.name))
       return callBlock(expr, *block, std::move(args), std::move(named), scope);
     if (const ParamDef *param = model.description->findParam(expr.name)) {
@@ -140,8 +143,80 @@ private:
     if (expr.name == "observe" && layer && expandNames && args.size() > 1)
       if (const std::string *name = args[1].get<std::string>())
         args[1] = expandLayerName(*name, *layer);
+    if (const Value *counts = (expr.name == "take" || expr.name == "put") && !layer
+                                  ? findNamed(named, "layer")
+                                  : nullptr;
+        counts && !(*counts == Value(false)))
+      expressionError(expr, "there is no layer to count from outside of layers");
     checkEpsilon(expr, args, scope);
     return op(expr.name, std::move(args), std::move(named), scope);
+  }
+
+  static const Value *findNamed(const std::vector<std::pair<std::string, Value>> &named,
+                                const char *name) {
+    for (const auto &argument : named)
+      if (argument.first == name)
+        return &argument.second;
+    return nullptr;
+  }
+
+  /// Operators, min and max where an operand is a tensor.
+  Value arithmetic(const Expr &expr, ValueList args, Scope &scope) {
+    const std::string &name = expr.name;
+    auto negated = [&](Value x) { return op("scale", {std::move(x), -1}, {}, scope); };
+    // Where there is no other tensor, a weight is the row of every token.
+    auto rows = [&](Value &x) {
+      if (x.is<WeightRef>())
+        x = op("weight_rows", {x}, {}, scope);
+    };
+    if (args.size() == 1) {
+      rows(args[0]);
+      if (expr.kind == Expr::Kind::Unary)
+        return negated(args[0]);
+      if (name == "max")
+        return op("row_max", std::move(args), {}, scope);
+      expressionError(expr, name + " of one tensor is no operation");
+    }
+    Value result = args[0];
+    for (size_t i = 1; i < args.size(); ++i)
+      result = combine(expr, std::move(result), args[i], scope, rows, negated);
+    return result;
+  }
+
+  template <typename Rows, typename Negated>
+  Value combine(const Expr &expr, Value a, Value b, Scope &scope, Rows rows, Negated negated) {
+    const std::string &name = expr.name;
+    if (!a.isNumber() && !b.isNumber()) {
+      if (!b.is<Handle>())
+        rows(a);
+      bool streams = a.is<Handle>() && b.is<Handle>();
+      const char *operation = name == "+"   ? streams ? "residual_add" : "add"
+                              : name == "-" ? "sub"
+                              : name == "*" ? "mul"
+                              : name == "/" ? "div"
+                                            : name.c_str();
+      return op(operation, {std::move(a), std::move(b)}, {}, scope);
+    }
+    if (a.isNumber() && b.isNumber())
+      expressionError(expr, "put the tensor before the second number");
+    bool numberFirst = a.isNumber();
+    Value x = numberFirst ? std::move(b) : a, number = numberFirst ? a : b;
+    rows(x);
+    if (name == "*")
+      return op("scale", {x, number}, {}, scope);
+    if (name == "+" || (name == "-" && numberFirst))
+      return op("offset", {name == "-" ? negated(x) : x, number}, {}, scope);
+    if (name == "-")
+      return op("offset", {x, -number.asDouble()}, {}, scope);
+    if (name == "max")
+      return op("clamp", {x, number, Value()}, {}, scope);
+    if (name == "min")
+      return op("clamp", {x, Value(), number}, {}, scope);
+    if (numberFirst)
+      return op("scale", {op("activation", {x, "reciprocal"}, {}, scope), number}, {}, scope);
+    if (number.asDouble() == 0)
+      expressionError(expr, "a division by 0");
+    return op("scale", {x, 1 / number.asDouble()}, {}, scope);
   }
 
   /// Here, where the expression still leads to the config key.

@@ -69,12 +69,14 @@ const Value *OpCall::findNamed(std::string_view argument) const {
 }
 
 bool addsBiases(std::string_view operation) {
-  return operation == "linear" || operation == "expert_linear";
+  return operation == "linear" || operation == "expert_linear" || operation == "causal_conv";
 }
 
 size_t resultCount(const OpCall &call) {
   if (call.name == "route")
     return 2;
+  if (call.name == "causal_conv")
+    return 1;
   size_t weights = 0;
   for (const Value &argument : call.args)
     weights += argument.is<WeightRef>();
@@ -117,6 +119,13 @@ double numberArg(const OpCall &call, size_t index) {
   if (index < call.args.size() && call.args[index].isNumber())
     return call.args[index].asDouble();
   return argument<double>(call, index, "a number");
+}
+
+std::string expandExpertName(std::string_view nameTemplate, int64_t expert) {
+  std::string out(nameTemplate);
+  for (size_t at = out.find("{e}"); at != std::string::npos; at = out.find("{e}", at))
+    out.replace(at, 3, std::to_string(expert));
+  return out;
 }
 
 std::string expandLayerName(std::string_view nameTemplate, int64_t layer) {
