@@ -3,8 +3,19 @@
 #include "Hints.h"
 
 #include <algorithm>
+#include <cmath>
 
 namespace llmc::frontend {
+
+/// `{"__float__": "Infinity"}`, as newer configs write what JSON has no number for.
+static std::optional<double> floatOf(const Json &json) {
+  const Json *text = json.members.size() == 1 ? json.find("__float__") : nullptr;
+  if (!text || text->kind != Json::Kind::String)
+    return std::nullopt;
+  if (text->text == "Infinity" || text->text == "-Infinity")
+    return text->text[0] == '-' ? -HUGE_VAL : HUGE_VAL;
+  return text->text == "NaN" ? std::optional<double>(NAN) : std::nullopt;
+}
 
 Value valueOf(const Json &json) {
   switch (json.kind) {
@@ -25,6 +36,8 @@ Value valueOf(const Json &json) {
     return list;
   }
   case Json::Kind::Object:
+    if (std::optional<double> number = floatOf(json))
+      return *number;
     return json.dump();
   }
   return Value();
