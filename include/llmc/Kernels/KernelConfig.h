@@ -12,6 +12,7 @@
 #include "llmc/Kernels/CPU/AttentionKernels.h"
 #include "llmc/Kernels/CPU/GenericKernels.h"
 #include "llmc/Kernels/CPU/LinearKernels.h"
+#include "llmc/Kernels/CPU/RecurrentKernels.h"
 #include "llmc/Kernels/CPU/RowKernels.h"
 
 #include "mlir/IR/BuiltinAttributes.h"
@@ -38,6 +39,8 @@ KernelChoice describeKernel(mlir::MLIRContext *context, const EmbeddingSpec &spe
 KernelChoice describeKernel(mlir::MLIRContext *context, const RowProgram &program);
 KernelChoice describeKernel(mlir::MLIRContext *context, const PrologueSpec &spec);
 KernelChoice describeKernel(mlir::MLIRContext *context, const AttentionSpec &spec);
+KernelChoice describeKernel(mlir::MLIRContext *context, const ConvSpec &spec);
+KernelChoice describeKernel(mlir::MLIRContext *context, const LinearAttentionSpec &spec);
 /// Of a spec that planGeneric has accepted.
 KernelChoice describeKernel(mlir::MLIRContext *context, const GenericSpec &spec);
 

@@ -153,6 +153,10 @@ LogicalResult Converter::lowerUnit(const Unit &unit) {
     return lowerPrologue(unit);
   if (has(PagedAttentionOp()))
     return lowerAttention(unit);
+  if (has(CausalConvOp()))
+    return lowerConv(unit);
+  if (has(LinearAttentionOp()))
+    return lowerLinearAttention(unit);
   if (has(EmbeddingOp(), PositionEmbeddingOp()))
     return lowerEmbedding(unit);
   return lowerRows(unit);

@@ -85,6 +85,8 @@ std::optional<Refusal> whyNotTuned(const Unit &unit) {
   };
   if (any(LinearOp(), OutputHeadOp()))
     return whyNotLinear(unit);
+  if (any(CausalConvOp(), LinearAttentionOp()))
+    return whyNotRecurrent(unit);
   if (any(KVAppendOp(), PagedAttentionOp(), EmbeddingOp(), PositionEmbeddingOp()))
     return std::nullopt;
   return any(RotaryOp()) ? whyNotPrologue(unit) : whyNotRows(unit);
