@@ -251,7 +251,7 @@ void parseWeights(Object &top, Manifest &manifest) {
     state.name = object.string("name");
     state.arena = object.string("arena");
     state.layers = parseLayers(object, "layers");
-    constexpr auto kinds = {"paged", "recurrent", "conv"};
+    static constexpr auto kinds = {"paged", "recurrent", "conv"};
     state.kind = kinds.begin()[object.oneOf("kind", kinds)];
     state.heads = object.integer("heads", 1);
     state.keyWidth = object.integer("key_width");
