@@ -1,0 +1,86 @@
+//===- DiffPrinter.cpp - the differences as JSON and as text --------------===//
+#include "llmc/Frontend/Diff.h"
+
+namespace llmc::frontend {
+
+static Json sideOf(const DiffSide &side) {
+  Json out = Json::makeObject();
+  out.set("model", Json::makeString(side.path));
+  out.set("architecture", Json::makeString(side.report.architecture));
+  out.set("description", Json::makeString(side.description));
+  Json extends = Json::makeArray();
+  for (const std::string &name : side.extends)
+    extends.items.push_back(Json::makeString(name));
+  out.set("extends", std::move(extends));
+  out.set("verdict", Json::makeString(verdictName(side.report.verdict)));
+  out.set("layers", Json::makeInt(side.layers));
+  out.set("parameters", Json::makeInt(side.report.parametersTotal));
+  return out;
+}
+
+namespace {
+struct Section {
+  const char *key, *title;
+  const std::vector<DiffEntry> ModelDiff::*entries;
+};
+} // namespace
+
+static constexpr Section sections[] = {
+    {"structure", "structure", &ModelDiff::structure},
+    {"config_keys", "config keys", &ModelDiff::keys},
+    {"params", "parameters of the descriptions", &ModelDiff::params},
+    {"operators", "operators, and how often a token takes them", &ModelDiff::operators},
+    {"tensors", "tensors, by their roles", &ModelDiff::tensors},
+    {"state", "state of a sequence", &ModelDiff::state},
+    {"memory", "parameters and memory", &ModelDiff::memory},
+};
+
+std::string ModelDiff::toJson() const {
+  Json root = Json::makeObject();
+  root.set("a", sideOf(a));
+  root.set("b", sideOf(b));
+  root.set("equal", Json::makeBool(equal()));
+  for (const Section &section : sections) {
+    Json list = Json::makeArray();
+    for (const DiffEntry &entry : this->*section.entries) {
+      Json item = Json::makeObject();
+      item.set("name", Json::makeString(entry.name));
+      item.set("a", entry.a ? Json::makeString(*entry.a) : Json());
+      item.set("b", entry.b ? Json::makeString(*entry.b) : Json());
+      list.items.push_back(std::move(item));
+    }
+    root.set(section.key, std::move(list));
+  }
+  return root.dump() + "\n";
+}
+
+/// A value in a line for people.
+static std::string shortened(const std::string &text) {
+  constexpr size_t most = 160;
+  return text.size() <= most ? text : text.substr(0, most - 3) + "...";
+}
+
+std::string ModelDiff::toText() const {
+  std::string out = "a  " + a.path + ": " + a.report.architecture + ", description " +
+                    a.description + "\nb  " + b.path + ": " + b.report.architecture +
+                    ", description " + b.description + "\n";
+  if (equal())
+    return out + "no differences\n";
+  for (const Section &section : sections) {
+    const std::vector<DiffEntry> &entries = this->*section.entries;
+    if (entries.empty())
+      continue;
+    out += std::string(section.title) + "\n";
+    for (const DiffEntry &entry : entries) {
+      if (!entry.a)
+        out += "  only b: " + entry.name + " = " + shortened(*entry.b) + "\n";
+      else if (!entry.b)
+        out += "  only a: " + entry.name + " = " + shortened(*entry.a) + "\n";
+      else
+        out += "  " + entry.name + ": " + shortened(*entry.a) + " -> " + shortened(*entry.b) + "\n";
+    }
+  }
+  return out;
+}
+
+} // namespace llmc::frontend
