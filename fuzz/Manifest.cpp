@@ -35,7 +35,7 @@ int64_t needOf(const rt::Manifest &manifest, const rt::Operand &operand, const r
     return manifest.slices[size_t(operand.index)].size.evaluate(largest).value();
   if (operand.kind == rt::OperandKind::Weights)
     return manifest.weights[size_t(operand.index)].bytes;
-  return manifest.states[size_t(operand.index)].bytesPerBlock * largest.blocks;
+  return manifest.states[size_t(operand.index)].memberSize().evaluate(largest).value();
 }
 
 int32_t arenaOf(const rt::Manifest &manifest, const rt::Operand &operand) {
@@ -53,6 +53,7 @@ void plan(const rt::Manifest &manifest, const rt::Extent &largest) {
     return;
   rt::Addresses addresses;
   addresses.blocks = largest.blocks;
+  addresses.sequences = largest.sequences;
   for (size_t i = 0; i < manifest.arenas.size(); ++i)
     addresses.arenas.push_back(reinterpret_cast<char *>(firstArena));
   llmc_batch batch{};

@@ -99,7 +99,7 @@ def manifest():
         return {"kind": kind, "access": "read", "bytes": constant}
 
     small = {
-        "format": "llmc.manifest", "version": [2, 0], "digest": "0" * 64,
+        "format": "llmc.manifest", "version": [3, 0], "digest": "0" * 64,
         "producer": {"name": "p", "version": "0"},
         "model": {"vocab_size": 4, "hidden_size": 2, "layers": 2, "context_length": 8},
         "target": {"device": "cpu"},

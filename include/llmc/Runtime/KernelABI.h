@@ -29,7 +29,8 @@ typedef struct llmc_batch {
   const int32_t *block_table; /* 80: [S][table_stride] */
   const int32_t *output_rows; /* 88: [R] ascending rows */
   const int32_t *extents;     /* 96: [S] tokens known of the sequence, this step's included */
-  const int32_t *slots;       /*104: [S] slot of the sequence in every pool of such state */
+  const int32_t *slots;       /* 104: [S] slot of the sequence in every pool of such state; it
+                                 means zeros where the sequence's first row has position 0 */
 } llmc_batch;
 
 /* Work items [begin, end) of a launch; see docs/Manifest.md. */

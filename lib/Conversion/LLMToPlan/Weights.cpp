@@ -52,7 +52,8 @@ static plan::SourceAttr sourceOf(WeightFamilyOp family, int64_t rows) {
   return plan::SourceAttr::get(family.getContext(), tensor, rows,
                                StringAttr::get(family.getContext(), family.getSource()),
                                DenseF32ArrayAttr(), family.getFirstRow().value_or(0),
-                               family.getStoredRows().value_or(0), family.getTransposed());
+                               family.getStoredRows().value_or(0), family.getTransposed(),
+                               plan::ViewAttr());
 }
 
 FailureOr<Converter::PackedWeight> Converter::packPanels(Location loc, ArrayRef<Value> weights,
@@ -185,7 +186,7 @@ FailureOr<Converter::PackedWeight> Converter::packMatrix(Location loc, Value wei
   for (unsigned i = 1; names.count(matrix.symbol); ++i)
     matrix.symbol = name + "." + std::to_string(i);
   names[matrix.symbol]++;
-  int64_t rows = type.getShape()[0], cols = type.getShape()[1];
+  int64_t rows = type.getShape()[0], cols = type.getNumElements() / rows;
   auto op = plan::WeightsOp::create(declare, loc, matrix.symbol, "weights",
                                     planLayers(*layers), rows, cols, *storage,
                                     plan::RowsAttr::get(module.getContext()), /*interleave=*/0,
@@ -194,6 +195,36 @@ FailureOr<Converter::PackedWeight> Converter::packMatrix(Location loc, Value wei
     return failure();
   packed[key] = matrix;
   return matrix;
+}
+
+FailureOr<Converter::PackedWeight> Converter::packRows(Location loc, Value weight) {
+  return cast<WeightType>(weight.getType()).getRank() == 1
+             ? packVectors(loc, {weight}, {}, /*interleave=*/false)
+             : packMatrix(loc, weight);
+}
+
+Converter::PackedWeight Converter::packLayerNumbers() {
+  MLIRContext *context = module.getContext();
+  std::string key = packedKey("layer", ".number", functionLayers);
+  if (auto known = packed.find(key); known != packed.end())
+    return known->second;
+  PackedWeight weight;
+  weight.perLayer = true;
+  weight.symbol = "layer";
+  for (unsigned i = 1; names.count(weight.symbol); ++i)
+    weight.symbol = "layer." + std::to_string(i);
+  names[weight.symbol]++;
+  SmallVector<float> numbers;
+  plan::LayersAttr layers = planLayers(functionLayers);
+  for (size_t i = 0; i < layers.getNumRanges(); ++i)
+    for (auto [layer, end] = layers.getRange(i); layer < end; ++layer)
+      numbers.push_back(float(layer));
+  auto source = plan::SourceAttr::get(context, 1, DenseF32ArrayAttr::get(context, numbers));
+  plan::WeightsOp::create(declare, module.getLoc(), weight.symbol, "weights", layers, 1, 1,
+                          plan::Storage::F32, plan::RowsAttr::get(context), 0, align64(4),
+                          {source});
+  packed[key] = weight;
+  return weight;
 }
 
 Converter::PackedWeight Converter::packConstants(StringRef name, ArrayRef<float> values) {
@@ -234,10 +265,23 @@ FailureOr<Converter::PackedWeight> Converter::stateOf(Value cache) {
   names[plan.symbol]++;
   auto type = cast<CacheType>(family.getType());
   ArrayRef<int64_t> shape = type.getShape();
-  int64_t bytes = shape[0] * (shape[1] + shape[2]) * options.blockTokens * 4;
-  plan::StateOp::create(declare, family.getLoc(), plan.symbol, "state",
-                        planLayers(family.getLayersAttr()), shape[0], shape[1], shape[2],
-                        type.getElementType(), bytes);
+  plan::LayersAttr layers = planLayers(family.getLayersAttr());
+  auto declareState = [&](plan::StateKind kind, ArrayRef<int64_t> dims, int64_t elements) {
+    plan::StateOp::create(declare, family.getLoc(), plan.symbol, "state", layers, kind, dims[0],
+                          dims[1], dims[2], type.getElementType(), align64(elements * 4));
+  };
+  switch (type.getKind()) {
+  case CacheKind::Recurrent:
+    declareState(plan::StateKind::Recurrent, shape, shape[0] * shape[1] * shape[2]);
+    break;
+  case CacheKind::Conv:
+    // The rows are inputs, so that a kernel's vectors run over channels.
+    declareState(plan::StateKind::Conv, {1, shape[1], shape[0]}, shape[0] * shape[1]);
+    break;
+  default:
+    declareState(plan::StateKind::Paged, shape,
+                 shape[0] * (shape[1] + shape[2]) * options.blockTokens);
+  }
   packed[key] = plan;
   return plan;
 }

@@ -65,13 +65,14 @@ private:
       const State &state = manifest.states[i];
       int64_t bytes;
       int64_t &sum = used[size_t(state.arenaIndex)];
-      if (__builtin_mul_overflow(state.layers.count(), state.bytesPerBlock, &bytes) ||
-          __builtin_mul_overflow(bytes, largest.blocks, &bytes) ||
+      std::optional<int64_t> member = state.memberSize().evaluate(largest);
+      if (!member || __builtin_mul_overflow(state.layers.count(), *member, &bytes) ||
           __builtin_add_overflow(sum, bytes, &sum) || sum > arenaBytes[size_t(state.arenaIndex)])
         failAt(file, place("states", i),
                "does not fit in the " + std::to_string(arenaBytes[size_t(state.arenaIndex)]) +
                    " bytes of the arena '" + state.arena + "' with " +
-                   std::to_string(largest.blocks) + " blocks");
+                   std::to_string(largest.blocks) + " blocks and " +
+                   std::to_string(largest.sequences) + " sequences");
     }
   }
 
@@ -136,6 +137,12 @@ private:
     }
   }
 
+  static std::string sizeText(const Size &state) {
+    bool perSequence = state.sequences && !state.blocks;
+    return (perSequence ? "slots of " : "blocks of ") +
+           std::to_string(perSequence ? state.sequences : state.blocks) + " bytes";
+  }
+
   /// Why a launch is not the one that the contract states; empty where it is.
   std::string problem(const Step &step, const Contract &contract, const std::string &path) {
     if (step.items != contract.items)
@@ -155,10 +162,10 @@ private:
       } else if (operand.kind == OperandKind::Weights) {
         held = manifest.weights[size_t(operand.index)].bytes;
       } else {
-        held = manifest.states[size_t(operand.index)].bytesPerBlock;
-        if (need.bytes != Size{.blocks = held})
-          return what + "has blocks of " + std::to_string(held) + " bytes, the kernel's have " +
-                 std::to_string(need.bytes.blocks);
+        const State &state = manifest.states[size_t(operand.index)];
+        if (need.bytes != state.memberSize())
+          return what + "has " + sizeText(state.memberSize()) + ", the kernel's has " +
+                 sizeText(need.bytes);
       }
       if (operand.kind != OperandKind::State && held < needed)
         return what + "has " + std::to_string(held) + " bytes, the kernel needs " +

@@ -97,8 +97,14 @@ bool Manifest::hasWeights() const {
   });
 }
 
-Extent Manifest::largest(int64_t blocks, int64_t threads) const {
-  return {limits.maxTokens, limits.maxOutputs, limits.maxSequences, blocks, threads};
+bool Manifest::hasSequenceState() const {
+  return std::any_of(states.begin(), states.end(),
+                     [](const State &state) { return state.perSequence(); });
+}
+
+Extent Manifest::largest(int64_t blocks, int64_t threads, int64_t sequences) const {
+  return {limits.maxTokens, limits.maxOutputs, sequences ? sequences : limits.maxSequences, blocks,
+          threads};
 }
 
 } // namespace llmc::rt

@@ -11,7 +11,11 @@ Program::Program(const Manifest &manifest, const Entry &entry, const Addresses &
   for (const State &state : manifest.states) {
     int64_t &end = used[size_t(state.arenaIndex)];
     stateBase.push_back(end);
-    end += state.layers.count() * state.bytesPerBlock * addresses.blocks;
+    memberBytes.push_back(state.memberSize()
+                              .evaluate({.sequences = addresses.sequences,
+                                         .blocks = addresses.blocks})
+                              .value());
+    end += state.layers.count() * memberBytes.back();
   }
   for (const Step &step : entry.steps) {
     if (step.kind != StepKind::Repeat) {
@@ -48,7 +52,7 @@ void *Program::address(const Operand &operand, int64_t base) const {
     const State &state = manifest.states[size_t(operand.index)];
     int64_t member = state.layers.member(layer).value();
     return addresses.arenas[size_t(state.arenaIndex)] + stateBase[size_t(operand.index)] +
-           member * state.bytesPerBlock * addresses.blocks;
+           member * memberBytes[size_t(operand.index)];
   }
   }
   return nullptr;

@@ -17,7 +17,7 @@ namespace llmc::rt {
 /// Where a rank's arenas lie.
 struct Addresses {
   std::vector<char *> arenas;
-  int64_t blocks = 0;
+  int64_t blocks = 0, sequences = 0;
 };
 
 class Program {
@@ -49,7 +49,8 @@ private:
   const Addresses &addresses;
   const llmc_batch *batch;
   bool withObservations;
-  std::vector<int64_t> stateBase; ///< of every state inside its arena
+  std::vector<int64_t> stateBase;   ///< of every state inside its arena
+  std::vector<int64_t> memberBytes; ///< of every state
   std::vector<llmc_command> list;
   std::vector<Source> sources;
   std::vector<std::vector<void *>> arguments;

@@ -80,9 +80,10 @@ void Rank::loadKernels() {
   variantName = chosen;
 }
 
-void Rank::allocate(int64_t blocks, const llmc_batch *firstArgument) {
-  addresses.blocks = blocks;
-  Extent largest = manifest.largest(blocks, threadCount);
+void Rank::allocate(const Sequences::Shape &shape, const llmc_batch *firstArgument) {
+  addresses.blocks = shape.blocks;
+  addresses.sequences = shape.sequences;
+  Extent largest = manifest.largest(shape.blocks, threadCount, shape.sequences);
   checkExtents(manifest, largest, artifact.manifestPath());
   for (size_t i = 0; i < manifest.arenas.size(); ++i) {
     const Arena &arena = manifest.arenas[i];

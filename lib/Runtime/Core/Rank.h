@@ -4,6 +4,7 @@
 #define LLMC_RUNTIME_CORE_RANK_H
 
 #include "Program.h"
+#include "Sequences.h"
 #include "llmc/Runtime/Artifact.h"
 #include "llmc/Runtime/Collectives.h"
 #include "llmc/Runtime/Device.h"
@@ -31,7 +32,7 @@ public:
   const std::string &variant() const { return variantName; }
 
   /// Takes the planned memory. Throws where the device took another amount.
-  void allocate(int64_t blocks, const llmc_batch *batch);
+  void allocate(const Sequences::Shape &shape, const llmc_batch *batch);
   /// This rank's member of every group of the manifest; null where it is none.
   void setCommunicators(std::vector<std::unique_ptr<Communicator>> members);
 

@@ -10,14 +10,17 @@ namespace llmc::rt {
 Sequences::Sequences(const Shape &shape) : limits(shape), list(size_t(shape.sequences)) {
   for (int64_t block = shape.blocks - 1; block >= 0; --block)
     freeList.push_back(int32_t(block));
+  for (int64_t slot = 0; slot < shape.sequences; ++slot)
+    slots.push_back(int32_t(slot));
   if (!shape.permuted)
     return;
   // Fisher-Yates with a fixed generator: mixed, and the same in every run.
   uint64_t state = 0x9e3779b97f4a7c15;
-  for (size_t i = freeList.size(); i > 1; --i) {
-    state = state * 6364136223846793005u + 1442695040888963407u;
-    std::swap(freeList[i - 1], freeList[size_t(state >> 33) % i]);
-  }
+  for (std::vector<int32_t> *numbers : {&freeList, &slots})
+    for (size_t i = numbers->size(); i > 1; --i) {
+      state = state * 6364136223846793005u + 1442695040888963407u;
+      std::swap((*numbers)[i - 1], (*numbers)[size_t(state >> 33) % i]);
+    }
 }
 
 const Sequences::Sequence &Sequences::at(int32_t sequence) const {
@@ -53,12 +56,15 @@ void Sequences::setLength(int32_t index, int64_t length) {
 void Sequences::append(int32_t index, std::span<const int32_t> tokens) {
   Sequence &sequence = at(index);
   sequence.length += int64_t(tokens.size());
-  if (!limits.recomputeBeyond.empty())
+  if (limits.recomputes())
     sequence.tokens.insert(sequence.tokens.end(), tokens.begin(), tokens.end());
+  endStep(index);
 }
 
 bool Sequences::isStale(int32_t index, int64_t extent) const {
   const Sequence &sequence = at(index);
+  if (limits.slots && sequence.length > 0 && sequence.slotLength != sequence.length)
+    return true;
   auto crossed = [&](int64_t threshold) {
     return (sequence.extent > threshold) != (extent > threshold);
   };

@@ -21,6 +21,11 @@ public:
     bool permuted;
     /// Lengths, ascending: a sequence that grows past one is computed anew.
     std::vector<int64_t> recomputeBeyond;
+    /// Whether sequences have slots of state, which cannot go back by a token.
+    bool slots;
+
+    /// Whether a state may have to be computed from the tokens.
+    bool recomputes() const { return slots || !recomputeBeyond.empty(); }
   };
 
   explicit Sequences(const Shape &shape);
@@ -30,13 +35,19 @@ public:
   int64_t length(int32_t sequence) const { return at(sequence).length; }
   /// Also forgets the tokens from there on.
   void setLength(int32_t sequence, int64_t length);
-  /// Notes the tokens of a step that has run, where they may be needed again.
+  /// Notes the tokens of a step that has run, where they may be needed again; ends the step.
   void append(int32_t sequence, std::span<const int32_t> tokens);
   /// The tokens that the state holds; empty unless the program recomputes.
   std::span<const int32_t> tokensOf(int32_t sequence) const { return at(sequence).tokens; }
   /// Whether the state, if there is any, was computed for an extent on the other side of a
-  /// threshold.
+  /// threshold, or its slot is not that of the sequence's tokens.
   bool isStale(int32_t sequence, int64_t extent) const;
+  /// A step changes the slot: until endStep it is of no tokens.
+  void beginStep(int32_t sequence) { at(sequence).slotLength = -1; }
+  /// The slot is of all tokens of the sequence.
+  void endStep(int32_t sequence) { at(sequence).slotLength = at(sequence).length; }
+  /// Which slot of every pool is the sequence's, as long as it exists.
+  int32_t slotOf(int32_t sequence) const { return slots[size_t(sequence)]; }
   /// The state is computed for this extent from here on; -1: for none.
   void setExtent(int32_t sequence, int64_t extent) { at(sequence).extent = extent; }
   /// Blocks for \p tokens more positions. Throws, changing nothing, where the
@@ -59,6 +70,7 @@ private:
     bool used = false;
     int64_t length = 0;
     int64_t extent = -1;
+    int64_t slotLength = 0; ///< tokens that the slot's state is of, -1: not known
     std::vector<int32_t> blocks;
     std::vector<int32_t> tokens;
   };
@@ -70,6 +82,7 @@ private:
   Shape limits;
   std::vector<Sequence> list;
   std::vector<int32_t> freeList; ///< given out from the back
+  std::vector<int32_t> slots;    ///< of each sequence
 };
 
 } // namespace llmc::rt

@@ -25,6 +25,7 @@ Sequences::Shape shapeOf(const Artifact &artifact, const SessionOptions &options
   Sequences::Shape shape{};
   shape.permuted = options.permuteBlocks;
   shape.recomputeBeyond = artifact.manifest().recomputeBeyond;
+  shape.slots = artifact.manifest().hasSequenceState();
   shape.blockTokens = limits.blockTokens;
   shape.compiledContext = limits.maxContext;
   shape.modelContext = artifact.manifest().model.contextLength;
@@ -97,7 +98,7 @@ Session::Impl::Impl(std::shared_ptr<const Artifact> opened, const SessionOptions
     threads = std::max(1, ThreadTeam::availableThreads() / count);
   for (int rank = 0; rank < count; ++rank) {
     ranks.push_back(std::make_unique<Rank>(*artifact, Rank::Setup{rank, threads, &options}));
-    ranks.back()->allocate(sequences.shape().blocks, batch.batch());
+    ranks.back()->allocate(sequences.shape(), batch.batch());
   }
   std::vector<std::vector<std::unique_ptr<Communicator>>> members;
   members.resize(size_t(count));
@@ -174,8 +175,9 @@ void Session::Impl::refresh(const StepInput &input) {
   }
   std::vector<int32_t> tokens(sequences.tokensOf(input.sequence).begin(),
                               sequences.tokensOf(input.sequence).end());
-  // Until all is computed, there is a state of no extent.
+  // Until all is computed, there is a state of no extent, and no slot of any tokens.
   sequences.setExtent(input.sequence, -1);
+  sequences.beginStep(input.sequence);
   int64_t length = int64_t(tokens.size()), most = artifact->manifest().limits.maxTokens;
   for (int64_t done = 0; done < length; done += most) {
     StepInput piece{input.sequence,
@@ -185,6 +187,7 @@ void Session::Impl::refresh(const StepInput &input) {
     execute(/*shown=*/false);
   }
   sequences.setExtent(input.sequence, extent);
+  sequences.endStep(input.sequence);
 }
 
 void Session::Impl::execute(bool show) {
@@ -218,6 +221,8 @@ StepOutput Session::step(std::span<const StepInput> inputs) {
     for (const StepInput &input : inputs)
       impl->refresh(input);
     impl->batch.fill(inputs, impl->sequences);
+    for (const StepInput &input : inputs)
+      impl->sequences.beginStep(input.sequence);
     impl->execute(/*shown=*/true);
   } catch (...) {
     for (const StepInput &input : inputs)

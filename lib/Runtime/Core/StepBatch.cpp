@@ -9,7 +9,8 @@ namespace llmc::rt {
 StepBatch::StepBatch(const Limits &limits, const Sequences::Shape &shape)
     : ids(size_t(limits.maxTokens)), positions(ids.size()), sequenceOf(ids.size()),
       queryStart(size_t(shape.sequences) + 1), contexts(size_t(shape.sequences)),
-      rowsOut(size_t(limits.maxOutputs)), extents(size_t(shape.sequences)) {
+      rowsOut(size_t(limits.maxOutputs)), extents(size_t(shape.sequences)),
+      slots(size_t(shape.sequences)) {
   view.table_stride = (shape.maxContext + shape.blockTokens - 1) / shape.blockTokens;
   table.resize(size_t(view.table_stride * shape.sequences));
   view.blocks = shape.blocks;
@@ -21,6 +22,7 @@ StepBatch::StepBatch(const Limits &limits, const Sequences::Shape &shape)
   view.block_table = table.data();
   view.output_rows = rowsOut.data();
   view.extents = extents.data();
+  view.slots = slots.data();
 }
 
 void StepBatch::fill(std::span<const StepInput> inputs, const Sequences &sequences) {
@@ -54,6 +56,7 @@ void StepBatch::add(const StepInput &input, const Sequences &sequences, int64_t 
     rowsOut[outputs++] = int32_t(row - 1);
   contexts[index] = int32_t(position);
   extents[index] = int32_t(std::clamp<int64_t>(input.known, position, INT32_MAX));
+  slots[index] = sequences.slotOf(input.sequence);
   const std::vector<int32_t> &blocks = sequences.blocksOf(input.sequence);
   auto begin = table.begin() + ptrdiff_t(index) * view.table_stride;
   std::fill(std::copy(blocks.begin(), blocks.end(), begin), begin + view.table_stride, 0);

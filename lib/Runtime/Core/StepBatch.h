@@ -33,7 +33,7 @@ private:
 
   llmc_batch view{};
   std::vector<int32_t> ids, positions, sequenceOf, queryStart, contexts, table, rowsOut,
-      extents;
+      extents, slots;
 };
 
 } // namespace llmc::rt

@@ -8,7 +8,7 @@
 
 // CHECK: {
 // CHECK-NEXT: "format": "llmc.manifest",
-// CHECK-NEXT: "version": [2, 0],
+// CHECK-NEXT: "version": [3, 0],
 // CHECK-NEXT: "digest": "{{[0-9a-f]+}}",
 // CHECK-NEXT: "producer": {
 // CHECK-NEXT: "name": "llmc",

@@ -49,6 +49,18 @@ TEST(Manifest, ReadsEveryField) {
   EXPECT_TRUE(m.hasWeights());
 }
 
+TEST(Manifest, ReadsStatesOfSequences) {
+  json manifest = standalone();
+  EXPECT_FALSE(parseManifest(manifest.dump()).hasSequenceState());
+  makeRecurrent(manifest);
+  manifest["states"][1]["kind"] = "conv";
+  Manifest m = parseManifest(manifest.dump());
+  EXPECT_TRUE(m.hasSequenceState());
+  EXPECT_EQ(m.states[1].kind, "conv");
+  EXPECT_EQ(m.states[1].memberSize(), Size{.sequences = 64});
+  EXPECT_EQ(m.states[0].memberSize(), Size{.blocks = 128});
+}
+
 TEST(Manifest, TakesConstantsAndZerosAsSources) {
   json manifest = standalone();
   manifest["weights"][0]["sources"] = {{{"zeros", true}, {"name", "pad"}, {"rows", 14}},
@@ -85,9 +97,9 @@ const Mutation mutations[] = {
     {"format", [](json &m) { m["format"] = "other"; }, "format: is 'other'"},
     {"major",
      [](json &m) {
-       m["version"] = {3, 0};
+       m["version"] = {4, 0};
      },
-     "version: is 3.0, this llmc reads 2.0"},
+     "version: is 4.0, this llmc reads 3.0"},
     {"minor",
      [](json &m) {
        m["version"] = {2, 7};
@@ -256,7 +268,55 @@ const Mutation mutations[] = {
        m["states"][0]["bytes_per_block"] = 192;
        m["arenas"][1]["size"]["blocks"] = 576;
      },
-     "operand 1, 'keys', has blocks of 192 bytes, the kernel's have 128"},
+     "operand 1, 'keys', has blocks of 192 bytes, the kernel's has blocks of 128 bytes"},
+    {"slotFit",
+     [](json &m) {
+       makeRecurrent(m);
+       m["arenas"][1]["size"]["sequences"] = 191;
+     },
+     "states[1]: does not fit in the 13052 bytes of the arena 'state' with 32 blocks and 4"},
+    {"slotSmall",
+     [](json &m) {
+       makeRecurrent(m);
+       m["states"][1]["key_width"] = 3;
+     },
+     "states[1].bytes_per_sequence: is 64, less than heads x key_width x value_width"},
+    {"slotHuge",
+     [](json &m) {
+       makeRecurrent(m);
+       m["states"][1]["key_width"] = m["states"][1]["heads"] = int64_t(1) << 40;
+     },
+     "states[1].bytes_per_sequence: is 64, less than"},
+    {"slotUnaligned",
+     [](json &m) {
+       makeRecurrent(m);
+       m["states"][1]["bytes_per_sequence"] = 80;
+     },
+     "states[1].bytes_per_sequence"},
+    {"slotOfBlocks",
+     [](json &m) {
+       makeRecurrent(m);
+       m["states"][1]["bytes_per_block"] = 64;
+     },
+     "states[1].bytes_per_block"},
+    {"slotNoBytes",
+     [](json &m) {
+       makeRecurrent(m);
+       m["states"][1].erase("bytes_per_sequence");
+     },
+     "states[1].bytes_per_sequence"},
+    {"otherSlot",
+     [](json &m) {
+       makeRecurrent(m);
+       m["kernels"][1]["contracts"][0]["operands"][2]["bytes"]["sequences"] = 128;
+     },
+     "operand 2, 'sum', has slots of 64 bytes, the kernel's has slots of 128 bytes"},
+    {"slotForBlock",
+     [](json &m) {
+       makeRecurrent(m);
+       body(m, 0)["launch"]["operands"][2]["state"] = "keys";
+     },
+     "operand 2, 'keys', has blocks of 128 bytes, the kernel's has slots of 64 bytes"},
     {"moreTokenIds", [](json &m) { m["model"]["vocab_size"] = 17; },
      "kernels[0].tokens_below: is 16, model.vocab_size is 17"},
     {"morePositions", [](json &m) { m["kernels"][0]["positions_below"] = 47; },

@@ -192,6 +192,116 @@ TEST_P(Sessions, ManySteps) {
   EXPECT_EQ(session.freeBlocks(), session.blocks());
 }
 
+/// A program with a state of sequences, which cannot go back by a token.
+class Recurrent : public Sessions {
+protected:
+  std::shared_ptr<const Artifact> open() {
+    writeTiny(folder.path(), GetParam().ranks, makeRecurrent);
+    return Artifact::open(folder.path());
+  }
+  std::vector<std::vector<float>> want(const std::vector<int32_t> &tokens) const {
+    return tinyReference(tokens, GetParam().ranks, /*recurrent=*/true);
+  }
+};
+
+TEST_P(Recurrent, ChunksCompanyAndDecodeGiveTheSameBits) {
+  Session session(open(), options());
+  std::vector<int32_t> a = tinyTokens(30, 1), b = tinyTokens(25, 2);
+  auto wantA = want(a), wantB = want(b);
+  int32_t first = session.addSequence(), second = session.addSequence();
+  size_t doneA = 0, doneB = 0, sizes[] = {1, 5, 3, 1, 7};
+  for (size_t turn = 0; doneA < a.size() || doneB < b.size(); ++turn) {
+    size_t takeA = std::min(sizes[turn % 5], a.size() - doneA);
+    size_t takeB = turn % 3 ? std::min(sizes[(turn + 2) % 5], b.size() - doneB) : 0;
+    std::vector<StepInput> inputs;
+    if (takeB)
+      inputs.push_back({second, std::span(b).subspan(doneB, takeB)});
+    if (takeA)
+      inputs.push_back({first, std::span(a).subspan(doneA, takeA)});
+    doneA += takeA;
+    doneB += takeB;
+    if (inputs.empty())
+      continue;
+    StepOutput output = session.step(inputs);
+    if (takeB) {
+      EXPECT_EQ(rowOf(output, 0), wantB[doneB - 1]);
+    }
+    if (takeA) {
+      EXPECT_EQ(rowOf(output, output.rows - 1), wantA[doneA - 1]);
+    }
+  }
+}
+
+TEST_P(Recurrent, ASequenceThatIsCutBackIsComputedAnew) {
+  Session session(open(), options());
+  std::vector<int32_t> tokens = tinyTokens(40);
+  auto logits = want(tokens);
+  int32_t sequence = session.addSequence();
+  size_t shown = 0;
+  session.observe([&](const Observation &seen) {
+    if (seen.layer < 0)
+      shown += size_t(seen.rows);
+  });
+  auto feed = [&](size_t from, size_t count) {
+    StepInput input{sequence, std::span(tokens).subspan(from, count)};
+    EXPECT_EQ(rowOf(session.step({&input, 1}), 0), logits[from + count - 1]) << from;
+  };
+  // More than a step takes, so that it is computed anew in several.
+  feed(0, 16);
+  feed(16, 14);
+  session.truncate(sequence, 21);
+  feed(21, 2);
+  feed(23, 1);
+  session.truncate(sequence, 0);
+  feed(0, 7);
+  EXPECT_EQ(shown, 16u + 14 + 2 + 1 + 7);
+}
+
+TEST_P(Recurrent, ASlotThatOthersUsedBeginsAtZero) {
+  Session session(open(), options());
+  std::vector<int32_t> tokens = tinyTokens(9);
+  auto logits = want(tokens);
+  for (int round = 0; round < 6; ++round) {
+    StepInput input{session.addSequence(), tokens};
+    EXPECT_EQ(rowOf(session.step({&input, 1}), 0), logits.back());
+    if (round % 2)
+      session.removeSequence(input.sequence);
+  }
+}
+
+TEST_P(Recurrent, AStepThatWasEndedLeavesTheSequence) {
+  Session session(open(), options());
+  std::vector<int32_t> tokens = tinyTokens(40);
+  auto logits = want(tokens);
+  int32_t sequence = session.addSequence();
+  std::atomic<bool> done{false};
+  std::thread other([&] {
+    while (!done) {
+      session.cancel();
+      std::this_thread::yield();
+    }
+  });
+  size_t fed = 0;
+  for (int i = 0; i < 200 && fed < tokens.size(); ++i) {
+    size_t take = std::min<size_t>(1 + size_t(i) % 3, tokens.size() - fed);
+    StepInput input{sequence, std::span(tokens).subspan(fed, take)};
+    try {
+      StepOutput output = session.step({&input, 1});
+      fed += take;
+      EXPECT_EQ(rowOf(output, 0), logits[fed - 1]);
+    } catch (const CancelledError &) {
+      EXPECT_EQ(session.length(sequence), int64_t(fed));
+    }
+  }
+  done = true;
+  other.join();
+  session.clearCancel();
+  for (; fed < tokens.size(); ++fed) {
+    StepInput input{sequence, std::span(tokens).subspan(fed, 1)};
+    EXPECT_EQ(rowOf(session.step({&input, 1}), 0), logits[fed]);
+  }
+}
+
 const auto deployments =
     testing::Values(Deployment{1, 1}, Deployment{1, 2}, Deployment{1, 3}, Deployment{1, 8},
                     Deployment{2, 1}, Deployment{2, 2});
@@ -201,6 +311,7 @@ std::string nameOf(const testing::TestParamInfo<Deployment> &info) {
 }
 INSTANTIATE_TEST_SUITE_P(Runtime, Sessions, deployments, nameOf);
 INSTANTIATE_TEST_SUITE_P(Runtime, Recomputing, deployments, nameOf);
+INSTANTIATE_TEST_SUITE_P(Runtime, Recurrent, deployments, nameOf);
 
 // Without the collective the layers' single-item launch stands between two
 // parallel ones, where whoever comes last runs it.
@@ -256,6 +367,15 @@ TEST(Session, MemoryIsThePlan) {
     EXPECT_EQ(arena.planned, arena.allocated);
   EXPECT_EQ(totalMemory(memory).allocated, 704 + 3840 + 256 + 16 * 64 + 16 * 64 + 256);
   EXPECT_EQ(session.maxContext(), 40);
+}
+
+TEST(Session, ASlotForEverySequenceOfTheSession) {
+  TemporaryFolder folder;
+  writeTiny(folder.path(), 1, makeRecurrent);
+  auto artifact = Artifact::open(folder.path());
+  EXPECT_EQ(Session(artifact, {.threads = 1, .blocks = 10}).memory()[1].planned, 3840 + 4 * 192);
+  EXPECT_EQ(Session(artifact, {.threads = 1, .blocks = 10, .maxSequences = 1}).memory()[1].planned,
+            3840 + 192);
 }
 
 template <typename Exception, typename Body>

@@ -46,7 +46,7 @@ static std::string weights(int rank) {
 
 json tinyManifest(int ranks) {
   json manifest = json::parse(R"({
-    "format": "llmc.manifest", "version": [2, 0],
+    "format": "llmc.manifest", "version": [3, 0],
     "digest": "0000000000000000000000000000000000000000000000000000000000000000",
     "producer": {"name": "test", "version": "0", "toolchain": "hand"},
     "model": {"name": "tiny", "architecture": "tiny", "description": "tiny.llmc", "vocab_size": 16,
@@ -127,6 +127,30 @@ json tinyManifest(int ranks) {
   return manifest;
 }
 
+void makeRecurrent(json &manifest) {
+  manifest["arenas"][1]["size"] = {{"blocks", 384}, {"sequences", 192}};
+  manifest["states"].push_back({{"name", "sum"},
+                                {"arena", "state"},
+                                {"layers", {{0, 3}}},
+                                {"kind", "recurrent"},
+                                {"heads", 1},
+                                {"key_width", 1},
+                                {"value_width", hidden},
+                                {"element", "f32"},
+                                {"bytes_per_sequence", 64}});
+  json items = {{"factor", 1}, {"of", "sequences"}};
+  json &kernel = manifest["kernels"][1], &contract = kernel["contracts"][0];
+  kernel["symbol"] = "tiny_append_recurrent";
+  contract["items"] = items;
+  contract["operands"][0]["access"] = "readwrite";
+  contract["operands"].push_back(
+      {{"kind", "state"}, {"access", "readwrite"}, {"bytes", {{"sequences", 64}}}});
+  json &launch = manifest["entries"][0]["steps"][2]["repeat"]["steps"][0]["launch"];
+  launch["items"] = items;
+  launch["operands"][0]["access"] = "readwrite";
+  launch["operands"].push_back({{"state", "sum"}, {"access", "readwrite"}, {"layer", 0}});
+}
+
 void writeTiny(const fs::path &folder, int ranks, const std::function<void(json &)> &change) {
   json manifest = tinyManifest(ranks);
   auto list = [&](const std::string &name) {
@@ -157,13 +181,17 @@ std::shared_ptr<const Artifact> openTiny(const TemporaryFolder &folder, int rank
   return Artifact::open(folder.path());
 }
 
-std::vector<std::vector<float>> tinyReference(const std::vector<int32_t> &tokens, int ranks) {
+std::vector<std::vector<float>> tinyReference(const std::vector<int32_t> &tokens, int ranks,
+                                              bool recurrent) {
   size_t count = tokens.size();
   std::vector<std::vector<float>> x(count, std::vector<float>(hidden)), y = x;
   for (size_t t = 0; t < count; ++t)
     for (int64_t i = 0; i < hidden; ++i)
       x[t][size_t(i)] = tableValue(tokens[t], i);
   for (int64_t layer = 0; layer < layers; ++layer) {
+    for (size_t t = 1; recurrent && t < count; ++t)
+      for (size_t i = 0; i < size_t(hidden); ++i)
+        x[t][i] += x[t - 1][i] * 0.5f;
     for (size_t t = 0; t < count; ++t)
       for (size_t i = 0; i < size_t(hidden); ++i) {
         float total = 0;

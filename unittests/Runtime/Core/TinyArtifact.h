@@ -27,6 +27,10 @@ private:
 /// The manifest of the tiny model on \p ranks ranks.
 nlohmann::json tinyManifest(int ranks = 1);
 
+/// Gives the model a state of sequences beside the paged one: in each layer x becomes
+/// h = h / 2 + x first.
+void makeRecurrent(nlohmann::json &manifest);
+
 /// Writes the folder's files; \p change may alter the manifest before.
 void writeTiny(const std::filesystem::path &folder, int ranks = 1,
                const std::function<void(nlohmann::json &)> &change = {});
@@ -35,7 +39,8 @@ void writeTiny(const std::filesystem::path &folder, int ranks = 1,
 std::shared_ptr<const Artifact> openTiny(const TemporaryFolder &folder, int ranks = 1);
 
 /// Logits of every position, computed by the test itself.
-std::vector<std::vector<float>> tinyReference(const std::vector<int32_t> &tokens, int ranks = 1);
+std::vector<std::vector<float>> tinyReference(const std::vector<int32_t> &tokens, int ranks = 1,
+                                              bool recurrent = false);
 
 /// Tokens that look random.
 std::vector<int32_t> tinyTokens(int64_t count, uint32_t seed = 1);

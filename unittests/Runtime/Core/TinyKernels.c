@@ -47,6 +47,22 @@ EXPORT void tiny_append(void *const *args, int64_t begin, int64_t end, void *scr
   }
 }
 
+/* batch, x, state: keys, state of sequences: [hidden]; one item a sequence. Before the keys
+   are appended, x becomes h = h / 2 + x over the sequence's tokens; h is 0 at position 0. */
+EXPORT void tiny_append_recurrent(void *const *args, int64_t begin, int64_t end, void *scratch) {
+  const llmc_batch *b = args[0];
+  float *x = args[1];
+  for (int64_t s = begin; s < end; ++s) {
+    float *h = (float *)args[3] + b->slots[s] * 16;
+    for (int64_t t = b->query_start[s]; t < b->query_start[s + 1]; ++t)
+      for (int i = 0; i < hidden; ++i) {
+        h[i] = (b->positions[t] ? h[i] * 0.5f : 0) + x[t * hidden + i];
+        x[t * hidden + i] = h[i];
+      }
+    tiny_append(args, b->query_start[s], b->query_start[s + 1], scratch);
+  }
+}
+
 /* batch, scale [hidden], state, y; needs scratch of hidden floats */
 EXPORT void tiny_mix(void *const *args, int64_t begin, int64_t end, void *scratch) {
   const llmc_batch *b = args[0];

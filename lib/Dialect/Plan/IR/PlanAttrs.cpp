@@ -298,7 +298,8 @@ LogicalResult SourceAttr::verify(function_ref<InFlightDiagnostic()> emitError, S
   if (values && !tensor.empty()) // source_c2
     return emitError() << "source gives " << values.size() << " values beside tensor '" << tensor
                        << "'";
-  if (values && values.size() != rows) // source_c2
+  // As many for each member, or one set for all; how many members there are, the weights know.
+  if (values && (rows <= 0 || values.empty() || values.size() % rows != 0)) // source_c2
     return emitError() << "source gives " << values.size() << " values for " << rows << " rows";
   auto isFinite = [](float value) { return std::isfinite(value); };
   if (values && !llvm::all_of(values.asArrayRef(), isFinite))

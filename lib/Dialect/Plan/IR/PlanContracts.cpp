@@ -74,14 +74,19 @@ LogicalResult OperandAttr::verify(function_ref<InFlightDiagnostic()> emitError, 
   for (unsigned i = 0; size && i < kNumSizeSymbols; ++i) {
     auto symbol = static_cast<SizeSymbol>(i);
     bool ofStep = symbol != SizeSymbol::Blocks && symbol != SizeSymbol::Threads;
-    bool allowed = kind == MemoryKind::State   ? symbol == SizeSymbol::Blocks
+    bool allowed = kind == MemoryKind::State   ? symbol == SizeSymbol::Blocks ||
+                                                     symbol == SizeSymbol::Sequences
                    : kind == MemoryKind::Slice ? ofStep
                                                : false;
     rightTerms &= allowed || size->terms[i] == 0;
   }
-  if (!rightTerms || (kind == MemoryKind::State && size->constant != 0)) // operand_c1
+  // State has blocks or slots of sequences, never both.
+  if (rightTerms && kind == MemoryKind::State)
+    rightTerms = size->constant == 0 && (size->getTerm(SizeSymbol::Blocks) == 0 ||
+                                         size->getTerm(SizeSymbol::Sequences) == 0);
+  if (!rightTerms) // operand_c1
     return emitError() << "bytes of a " << stringifyMemoryKind(kind)
                        << " operand are a size of the step for a slice, a constant for weights "
-                          "and 'blocks * n' for state";
+                          "and 'blocks * n' or 'sequences * n' for state";
   return success();
 }

@@ -130,6 +130,10 @@ LogicalResult WeightsOp::verify() {
     if (source.getView() && failed(verifyView(*this, source)))
       return failure();
     int64_t given = source.getRows();
+    if (DenseF32ArrayAttr values = source.getValues(); // weights_c5
+        values && values.size() != given && values.size() != given * getNumMembers())
+      return emitOpError("has ") << getNumMembers() << " members, its source gives "
+                                 << values.size() << " values for " << given << " rows";
     rows = saturatingAdd(rows, interleave ? saturatingAlign(given, interleave) : given);
   }
   if (rows != getRows()) // weights_c5

@@ -84,7 +84,7 @@ class DeriveContractsPass : public impl::DeriveContractsPassBase<DeriveContracts
         need.bytes = Size::fixed(weights.getBytes());
       } else {
         need.kind = MemoryKind::State;
-        need.bytes = Size::of(SizeSymbol::Blocks, cast<StateOp>(target).getBytesPerBlock());
+        need.bytes = cast<StateOp>(target).getMemberSize();
       }
       contract.operands.push_back(need);
     }

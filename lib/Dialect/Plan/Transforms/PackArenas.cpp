@@ -103,11 +103,10 @@ private:
   }
 
   FailureOr<Size> sumStates(ArenaOp arena) {
-    int64_t bytes = 0;
+    Size bytes;
     for (StateOp state : getContents<StateOp>(arena))
-      bytes = saturatingAdd(
-          bytes, saturatingMul(state.getLayers().getNumLayers(), state.getBytesPerBlock()));
-    return Size::of(SizeSymbol::Blocks, bytes);
+      bytes = bytes + state.getMemberSize() * state.getLayers().getNumLayers();
+    return bytes;
   }
 
   FailureOr<Size> getWorkspace() {

@@ -157,14 +157,14 @@ private:
     llvm::DenseMap<Operation *, int64_t> ends;
     for (auto state : getOps<StateOp>()) {
       ArenaOp arena = getArena(state);
-      int64_t members =
-          saturatingMul(state.getLayers().getNumLayers(), state.getBytesPerBlock());
+      Size members = state.getMemberSize() * state.getLayers().getNumLayers();
       int64_t &end = ends[arena];
-      end = saturatingAdd(end, saturatingMul(members, limits.getBlocks()));
+      end = saturatingAdd(end, limits.getLargest(members.getMap(program.getContext())));
       if (end > getLargest(arena))
         return state.emitOpError("reaches to byte ")
                << end << " of @" << arena.getSymName() << ", which has " << getLargest(arena)
-               << " for " << limits.getBlocks() << " blocks";
+               << " for " << limits.getBlocks() << " blocks and " << limits.getMaxSequences()
+               << " sequences";
     }
     return success();
   }
@@ -223,8 +223,7 @@ private:
             fits = operand.getKind() == MemoryKind::Weights && weights.getBytes() >= needed;
           else if (auto state = dyn_cast<StateOp>(target))
             fits = operand.getKind() == MemoryKind::State &&
-                   Size::fromMap(operand.getBytes())->getTerm(SizeSymbol::Blocks) ==
-                       state.getBytesPerBlock();
+                   *Size::fromMap(operand.getBytes()) == state.getMemberSize();
           return fits && use.getAccess() == operand.getAccess();
         });
   }

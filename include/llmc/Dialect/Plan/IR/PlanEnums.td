@@ -39,7 +39,9 @@ def Plan_Extent : Plan_Enum<"Extent", "a count that the step decides", [
 def Plan_ExtentAttr : Plan_EnumAttr<Plan_Extent, "extent">;
 
 def Plan_StateKind : Plan_Enum<"StateKind", "how a state is laid out", [
-    I32EnumAttrCase<"Paged", 0, "paged">]>;
+    I32EnumAttrCase<"Paged", 0, "paged">,
+    I32EnumAttrCase<"Recurrent", 1, "recurrent">,
+    I32EnumAttrCase<"Conv", 2, "conv">]>;
 def Plan_StateKindAttr : Plan_EnumAttr<Plan_StateKind, "state_kind">;
 
 def Plan_Storage : Plan_Enum<"Storage", "format of a weight's source elements", [
