@@ -89,9 +89,13 @@ int64_t linearKernelItems(const LinearSpec &spec, const llmc_batch &batch) {
 // The kernel
 //===----------------------------------------------------------------------===//
 
-LinearEmitter::LinearEmitter(KernelBuilder &k, const LinearSpec &spec)
+LinearEmitter::LinearEmitter(KernelBuilder &k, const LinearSpec &spec, WithoutOperands)
     : k(k), spec(spec), info(storageInfo(spec.storage)),
-      panels((spec.rows + panelFeatures - 1) / panelFeatures) {
+      panels((spec.rows + panelFeatures - 1) / panelFeatures), buffer(k.scratch()),
+      decoded(k.at(k.scratch(), bufferBytes(spec))) {}
+
+LinearEmitter::LinearEmitter(KernelBuilder &k, const LinearSpec &spec)
+    : LinearEmitter(k, spec, WithoutOperands()) {
   unsigned next = 0;
   x = k.operand(next++);
   weights = k.operand(next++);
@@ -100,8 +104,10 @@ LinearEmitter::LinearEmitter(KernelBuilder &k, const LinearSpec &spec)
   if (spec.residual)
     residual = k.operand(spec.inPlace ? next : next++);
   out = k.operand(next++);
-  buffer = k.scratch();
-  decoded = k.at(k.scratch(), bufferBytes(spec));
+}
+
+Value LinearEmitter::inputRows(Value first, Value) {
+  return k.at(x, k.mul(first, spec.inputDistance() * 4));
 }
 
 void LinearEmitter::run() {
@@ -122,7 +128,11 @@ void LinearEmitter::run() {
 }
 
 void LinearEmitter::item(Value item, Value first, Value tokens) {
-  Value base = k.at(weights, k.mul(item, itemBytes(spec.storage, spec.cols, spec.tile)));
+  compute(k.at(weights, k.mul(item, itemBytes(spec.storage, spec.cols, spec.tile))), item, first,
+          tokens);
+}
+
+void LinearEmitter::compute(Value base, Value item, Value first, Value tokens) {
   // Paths differ in speed only: each sum is the same chain in all of them.
   k.ifElse(
       k.lt(k.c(skinnyTokens), tokens), [&] { wide(base, item, first, tokens); },
@@ -181,7 +191,7 @@ void LinearEmitter::finish(Value tokens, int64_t count, Value firstRow, Value fi
   Value present = k.min(k.sub(k.c(written), firstPanel), count);
   k.loop(k.c(0), tokens, 1, [&](Value t) {
     Value sums = k.at(buffer, k.mul(t, count * 64));
-    Value row = k.add(firstRow, t);
+    Value row = outputRow(k.add(firstRow, t));
     k.loop(k.c(0), present, step, [&](Value p) {
       Value panel = k.add(firstPanel, p);
       auto sum = [&](int64_t i) {

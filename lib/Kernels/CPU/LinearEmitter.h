@@ -60,6 +60,7 @@ inline constexpr int64_t skinnyTokens = 4;
 class LinearEmitter {
 public:
   LinearEmitter(KernelBuilder &k, const LinearSpec &spec);
+  virtual ~LinearEmitter() = default;
   void run();
 
   /// Tokens of the widest register tile of any variant.
@@ -72,14 +73,27 @@ public:
   /// decodes to scratch.
   static int64_t decodedBytes(const LinearSpec &spec);
 
-private:
+protected:
   using Value = mlir::Value;
   using Values = KernelBuilder::Values;
 
-  /// One item for `tokens` rows from row `first`.
-  void item(Value item, Value first, Value tokens);
+  /// For a kernel with operands of its own, which sets them.
+  struct WithoutOperands {};
+  LinearEmitter(KernelBuilder &k, const LinearSpec &spec, WithoutOperands);
+
+  /// The address of `count` rows of x from row `first` on, at the spec's distance.
+  virtual Value inputRows(Value first, Value count);
+  /// Where the row that was computed as number `row` belongs.
+  virtual Value outputRow(Value row) { return row; }
+
+  /// Any number of rows.
+  void compute(Value weights, Value item, Value first, Value tokens);
   /// Exactly `tokens` rows, decoding as it goes.
   void skinny(int64_t tokens, Value weights, Value item, Value first);
+
+private:
+  /// One item for `tokens` rows from row `first`.
+  void item(Value item, Value first, Value tokens);
   /// `panels` panels of a stream; the sums of panel p of token t are value t * panels + p.
   Values skinnyPanels(int64_t tokens, int64_t panels, PanelStream stream, Value x);
   /// The same over the scratch, for few registers.
@@ -110,10 +124,8 @@ private:
   void finish(Value tokens, int64_t panels, Value firstRow, Value firstPanel);
 
   int64_t tileTokens() const;
-  Value rowOf(Value pointer, Value row, int64_t distance) {
-    return k.at(pointer, k.mul(row, distance * 4));
-  }
 
+protected:
   KernelBuilder &k;
   const LinearSpec &spec;
   StorageInfo info;

@@ -147,7 +147,7 @@ void LinearEmitter::skinny(int64_t tokens, Value weights, Value item, Value firs
   if (!k.variant().isAVX512() && tokens > (overMemory ? 2 : 1))
     count = 1;
   count = std::min(spec.tile, count);
-  Value input = rowOf(x, first, spec.inputDistance());
+  Value input = inputRows(first, k.c(tokens));
   k.loop(k.c(0), k.c(spec.tile), count, [&](Value p) {
     PanelStream stream = streamOf(weights, p);
     Values sums = overMemory ? skinnyOverMemory(tokens, count, stream, input)

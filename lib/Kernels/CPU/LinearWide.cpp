@@ -86,12 +86,12 @@ void LinearEmitter::wide(Value weights, Value item, Value first, Value tokens) {
     Value whole = k.sub(tokens, rest);
     k.loop(k.c(0), whole, most, [&](Value t) {
       Value row = k.add(first, t);
-      tile(most, base, rowOf(x, row, spec.inputDistance()));
+      tile(most, base, inputRows(row, k.c(most)));
       finish(k.c(most), count, row, panel);
     });
     k.ifThen(k.lt(k.c(0), rest), [&] {
       Value row = k.add(first, whole);
-      Value input = rowOf(x, row, spec.inputDistance());
+      Value input = inputRows(row, rest);
       for (int64_t n = 1; n < most; ++n)
         k.ifThen(k.eq(rest, n), [&] { tile(n, base, input); });
       finish(rest, count, row, panel);

@@ -1,0 +1,94 @@
+//===- ExpertKernels.h - routers, products of experts -----------*- C++ -*-===//
+//
+// What stands between a router's logits and the sum over the experts of a token:
+//
+//   route           which experts, and with what weights
+//   expert product  y[t, j] = w[choice[t, j]] x[t] or x[t, j], with the ends of a
+//                   linear kernel; every output the same chain as there
+//   expert sum      y[t] = sum_j weights[t, j] * x[t, j]
+//   expert spread   y[t, j] = weights[t, j] * x[t]
+//
+// x, y and weights are f32 rows, a choice is i32 [tokens, chosen]. Whatever the
+// numbers are, NaN among them, a router chooses different experts that exist; a
+// product leaves the row of a choice that names no expert as it was.
+//
+//===----------------------------------------------------------------------===//
+#ifndef LLMC_KERNELS_CPU_EXPERTKERNELS_H
+#define LLMC_KERNELS_CPU_EXPERTKERNELS_H
+
+#include "llmc/Kernels/CPU/LinearKernels.h"
+
+namespace llmc::kernels {
+
+enum class RouterScore : uint8_t { Softmax, Sigmoid, SqrtSoftplus, Identity };
+enum class RouterGroupScore : uint8_t { Max, Top2 };
+enum class RouterNormalise : uint8_t { None, Sum, Softmax };
+
+/// Operands: logits, bias (if any), expert scale (if any), choice, weights. Items: tokens.
+///
+///   s = score(l)                  softmax: exp(l - max) / sum, the sum in the order of rows
+///                                 (RowKernels.h); sqrt_softplus: sqrt(softplus(l))
+///   c = s + bias
+///   groups: the `keep` runs of experts / groups whose greatest c, or sum of the two greatest
+///           c, is greatest
+///   choice: the `chosen` greatest c of these, in descending order
+///   w_j = s[choice_j]             sum: w_j / ((w_0 + w_1 + ...) + 1e-20), ascending;
+///                                 softmax: of the chosen alone, its sum ascending
+///   w_j * scale, then * expert scale[choice_j]
+///
+/// Of equal values the lower number goes first; -0 is 0, and NaN is less than all others.
+struct RouteSpec {
+  int64_t experts = 0, chosen = 0;
+  RouterScore score = RouterScore::Softmax;
+  RouterNormalise normalise = RouterNormalise::None;
+  float scale = 1;
+  bool bias = false, expertScale = false;
+  /// 0: all experts are one group.
+  int64_t groups = 0, keep = 0;
+  RouterGroupScore groupScore = RouterGroupScore::Max;
+};
+
+std::string checkRoute(const RouteSpec &spec);
+std::string routeKernelName(const RouteSpec &spec);
+int64_t routeKernelScratch(const RouteSpec &spec);
+void buildRouteKernel(mlir::ModuleOp module, const RouteSpec &spec, const CPUVariant &variant);
+
+/// Operands: x, choice, weights, bias (if any), out. The weights are one packed matrix an expert,
+/// each `expertBytes` long, and the biases likewise; without residual, distances or a count of
+/// outputs. Items: each does one expert for one item of its matrix and finds the rows that go
+/// there itself. They are numbered so that a range of them holds all experts for some features,
+/// whatever the step chose.
+struct ExpertLinearSpec {
+  LinearSpec product;
+  int64_t experts = 0, chosen = 0;
+  /// x is [tokens, chosen, cols], else [tokens, cols].
+  bool rowsOfChoices = false;
+
+  int64_t expertBytes() const;
+  int64_t biasBytes() const;
+};
+
+std::string checkExpertLinear(const ExpertLinearSpec &spec);
+std::string expertLinearKernelName(const ExpertLinearSpec &spec);
+int64_t expertLinearKernelScratch(const ExpertLinearSpec &spec);
+int64_t expertLinearKernelItems(const ExpertLinearSpec &spec);
+void buildExpertLinearKernel(mlir::ModuleOp module, const ExpertLinearSpec &spec,
+                             const CPUVariant &variant);
+
+/// Operands of a sum: x [tokens, chosen, width], weights [tokens, chosen] (if any), residual (if
+/// any; with `inPlace` it is out and no operand of its own), out. One chain of fused
+/// multiply-adds from zero in ascending j, without weights of additions; then residual + sum.
+/// Operands of a spread: x [tokens, width], weights, out [tokens, chosen, width]. Items: tokens.
+struct ExpertCombineSpec {
+  int64_t chosen = 0, width = 0;
+  bool spread = false, weights = true, residual = false, inPlace = false;
+};
+
+std::string checkExpertCombine(const ExpertCombineSpec &spec);
+std::string expertCombineKernelName(const ExpertCombineSpec &spec);
+void buildExpertCombineKernel(mlir::ModuleOp module, const ExpertCombineSpec &spec,
+                              const CPUVariant &variant);
+
+} // namespace llmc::kernels
+
+#endif // LLMC_KERNELS_CPU_EXPERTKERNELS_H

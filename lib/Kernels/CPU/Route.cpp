@@ -1,0 +1,312 @@
+//===- Route.cpp - which experts a token goes to --------------------------===//
+//
+// Values are compared as integers: a float of 32 bits, its sign bit spread over the
+// others where it is set, orders like the number it is. So NaN has a place too (the
+// last), and what is no choice any more is less than everything.
+//
+//===----------------------------------------------------------------------===//
+#include "llmc/Kernels/CPU/ExpertKernels.h"
+#include "llmc/Kernels/CPU/Polynomials.h"
+#include "llvm/ADT/bit.h"
+#include <limits>
+
+using namespace mlir;
+
+namespace llmc::kernels {
+namespace {
+
+constexpr int64_t lanes = 16, accumulators = 4;
+constexpr int32_t taken = std::numeric_limits<int32_t>::min(), notANumber = taken + 1;
+constexpr float infinity = std::numeric_limits<float>::infinity();
+
+int64_t padded(int64_t count) { return (count + lanes - 1) / lanes * lanes; }
+
+class RouteEmitter {
+  using Values = KernelBuilder::Values;
+
+public:
+  RouteEmitter(KernelBuilder &k, const RouteSpec &spec) : k(k), spec(spec) {
+    unsigned next = 0;
+    logits = k.operand(next++);
+    if (spec.bias)
+      bias = k.operand(next++);
+    if (spec.expertScale)
+      expertScale = k.operand(next++);
+    choice = k.operand(next++);
+    weights = k.operand(next++);
+    scores = k.scratch();
+    keys = k.at(scores, padded(spec.experts) * 4);
+    groupKeys = k.at(keys, padded(spec.experts) * 4);
+  }
+
+  void run() {
+    k.loop(k.begin(), k.end(), 1, [&](Value token) {
+      row = k.at(logits, k.mul(token, spec.experts * 4));
+      chosen = k.at(choice, k.mul(token, spec.chosen * 4));
+      chosenWeights = k.at(weights, k.mul(token, spec.chosen * 4));
+      computeScores();
+      computeKeys();
+      if (spec.groups)
+        keepGroups();
+      k.loop(k.c(0), k.c(spec.chosen), 1, [&](Value j) {
+        Value best = takeBest(keys, spec.experts);
+        k.store(k.toI32(best), k.at(chosen, k.mul(j, 4)), 4);
+        k.store(element(scores, best), k.at(chosenWeights, k.mul(j, 4)), 4);
+      });
+      computeWeights();
+    });
+  }
+
+private:
+  Value element(Value base, Value index) {
+    return k.load(k.f32(), k.at(base, k.mul(index, 4)), 4);
+  }
+  /// Lane i: whether `first` + i is below `count`.
+  Value present(Value first, int64_t count) { return k.laneMask(k.sub(k.c(count), first)); }
+  /// Sixteen of `count` floats from `first` on; `other` past the end.
+  Value chunk(Value base, Value first, int64_t count, float other) {
+    Value mask = present(first, count);
+    Value loaded = k.maskedLoad(k.vecF(), k.at(base, k.mul(first, 4)), mask, 4);
+    return k.select(mask, loaded, k.splat(other));
+  }
+
+  /// A reduction over the logits in the order of rows: chunk c feeds accumulator c mod 4.
+  Value reduce(float neutral, function_ref<Value(Value acc, Value first)> add,
+               function_ref<Value(Value, Value)> combine) {
+    Values accs(accumulators, k.splat(neutral));
+    constexpr int64_t step = lanes * accumulators;
+    // Past the end every lane is neutral.
+    accs = k.loop(k.c(0), k.c(spec.experts), step, accs, [&](Value first, ValueRange carried) {
+      Values next(carried);
+      for (int64_t i = 0; i < accumulators; ++i)
+        next[size_t(i)] = add(next[size_t(i)], k.add(first, i * lanes));
+      return next;
+    });
+    return combine(combine(accs[0], accs[1]), combine(accs[2], accs[3]));
+  }
+
+  void computeScores() {
+    Value largest, sum;
+    auto exponential = [&](Value first) {
+      Value x = k.subf(chunk(row, first, spec.experts, -infinity), largest);
+      return k.select(present(first, spec.experts), polyExp(k, x), k.splat(0));
+    };
+    if (spec.score == RouterScore::Softmax) {
+      auto max = [&](Value x, Value y) { return k.maxf(x, y); };
+      Value all = reduce(-infinity, [&](Value acc, Value first) {
+        return k.maxf(acc, chunk(row, first, spec.experts, -infinity));
+      }, max);
+      largest = k.broadcast(k.reduceMax(all));
+      auto add = [&](Value x, Value y) { return k.addf(x, y); };
+      Value total = reduce(0, [&](Value acc, Value first) {
+        return k.addf(acc, exponential(first));
+      }, add);
+      sum = k.broadcast(k.reduceAdd(total));
+    }
+    k.loop(k.c(0), k.c(spec.experts), lanes, [&](Value first) {
+      Value x = chunk(row, first, spec.experts, 0), score = x;
+      switch (spec.score) {
+      case RouterScore::Softmax:
+        score = k.divf(exponential(first), sum);
+        break;
+      case RouterScore::Sigmoid:
+        score = sigmoid(k, x);
+        break;
+      case RouterScore::SqrtSoftplus:
+        score = k.sqrt(emitActivation(k, Activation::Softplus, x));
+        break;
+      case RouterScore::Identity:
+        break;
+      }
+      k.store(score, k.at(scores, k.mul(first, 4)), 4);
+    });
+  }
+
+  /// The integer that orders like the float; x + 0 makes -0 the same as 0.
+  Value keyOf(Value x) {
+    auto vector = dyn_cast<VectorType>(x.getType());
+    auto number = [&](int32_t value) { return vector ? k.splatI(value) : k.c32(value); };
+    Value zero = vector ? k.splat(0) : k.cf(0);
+    Type ints = vector ? Type(k.vecI()) : k.i32();
+    Value bits = k.bitcast(k.addf(x, zero), ints);
+    Value mirrored = k.xori(bits, number(0x7fffffff));
+    Value key = k.select(k.lt(bits, number(0)), mirrored, bits);
+    return k.select(k.isNaN(x), number(notANumber), key);
+  }
+
+  void computeKeys() {
+    k.loop(k.c(0), k.c(spec.experts), lanes, [&](Value first) {
+      Value c = k.load(k.vecF(), k.at(scores, k.mul(first, 4)), 4);
+      if (spec.bias)
+        c = k.addf(c, chunk(bias, first, spec.experts, 0));
+      Value key = k.select(present(first, spec.experts), keyOf(c), k.splatI(taken));
+      k.store(key, k.at(keys, k.mul(first, 4)), 4);
+    });
+  }
+
+  /// Experts of groups that are not among the best ones are taken out of the choice.
+  void keepGroups() {
+    int64_t size = spec.experts / spec.groups;
+    k.loop(k.c(0), k.c(padded(spec.groups)), lanes, [&](Value first) {
+      k.store(k.splatI(taken), k.at(groupKeys, k.mul(first, 4)), 4);
+    });
+    k.loop(k.c(0), k.c(spec.groups), 1, [&](Value group) {
+      Value begin = k.mul(group, size);
+      // The greatest and the second.
+      Values top = k.loop(
+          begin, k.add(begin, size), 1, {k.cf(-infinity), k.cf(-infinity)},
+          [&](Value expert, ValueRange best) -> Values {
+            Value c = element(scores, expert);
+            if (spec.bias)
+              c = k.addf(c, element(bias, expert));
+            return {k.maxf(c, best[0]), k.maxf(k.minf(c, best[0]), best[1])};
+          });
+      Value value =
+          spec.groupScore == RouterGroupScore::Max ? top[0] : k.addf(top[0], top[1]);
+      k.store(keyOf(value), k.at(groupKeys, k.mul(group, 4)), 4);
+    });
+    // What is taken here stays.
+    k.loop(k.c(0), k.c(spec.keep), 1, [&](Value) { takeBest(groupKeys, spec.groups); });
+    k.loop(k.c(0), k.c(spec.groups), 1, [&](Value group) {
+      Value key = k.load(k.i32(), k.at(groupKeys, k.mul(group, 4)), 4);
+      k.ifElse(k.eq(key, k.c32(taken)), [] {}, [&] {
+        Value begin = k.mul(group, size);
+        k.loop(begin, k.add(begin, size), 1, [&](Value expert) {
+          k.store(k.c32(taken), k.at(keys, k.mul(expert, 4)), 4);
+        });
+      });
+    });
+  }
+
+  /// The number of the greatest of `count` keys, of equal ones the lowest, which is then taken.
+  Value takeBest(Value base, int64_t count) {
+    Values best = k.loop(
+        k.c(0), k.c(count), lanes, {k.splatI(taken), k.iota()},
+        [&](Value first, ValueRange state) -> Values {
+          Value key = k.load(k.vecI(), k.at(base, k.mul(first, 4)), 4);
+          Value number = k.add(k.iota(), k.broadcast(k.toI32(first)));
+          Value greater = k.lt(state[0], key);
+          return {k.select(greater, key, state[0]), k.select(greater, number, state[1])};
+        });
+    Value key = best[0], number = best[1];
+    for (int64_t width = lanes / 2; width > 0; width /= 2) {
+      auto half = [&](Value v, int64_t from) {
+        return width > 1 ? k.slice(v, from, width) : k.extract(v, from);
+      };
+      Value a = half(key, 0), b = half(key, width);
+      Value na = half(number, 0), nb = half(number, width);
+      Value second = k.ori(k.lt(a, b), k.andi(k.eq(a, b), k.lt(nb, na)));
+      key = k.select(second, b, a);
+      number = k.select(second, nb, na);
+    }
+    // Whatever was stored, the number is one of them.
+    Value index = k.min(k.max(k.toI64(number), 0), count - 1);
+    k.store(k.c32(taken), k.at(base, k.mul(index, 4)), 4);
+    return index;
+  }
+
+  void computeWeights() {
+    Value count = k.c(spec.chosen);
+    auto at = [&](Value j) { return k.at(chosenWeights, k.mul(j, 4)); };
+    auto total = [&] {
+      return k.loop(k.c(0), count, 1, {k.cf(0)}, [&](Value j, ValueRange sum) -> Values {
+        return {k.addf(sum[0], element(chosenWeights, j))};
+      })[0];
+    };
+    auto update = [&](function_ref<Value(Value j, Value weight)> change) {
+      k.loop(k.c(0), count, 1,
+             [&](Value j) { k.store(change(j, element(chosenWeights, j)), at(j), 4); });
+    };
+    switch (spec.normalise) {
+    case RouterNormalise::None:
+      break;
+    case RouterNormalise::Sum: {
+      Value sum = k.addf(total(), k.cf(1e-20f));
+      update([&](Value, Value weight) { return k.divf(weight, sum); });
+      break;
+    }
+    case RouterNormalise::Softmax: {
+      Value largest = k.loop(k.c(0), count, 1, {k.cf(-infinity)},
+                             [&](Value j, ValueRange max) -> Values {
+                               return {k.maxf(element(chosenWeights, j), max[0])};
+                             })[0];
+      update([&](Value, Value weight) { return polyExp(k, k.subf(weight, largest)); });
+      Value sum = total();
+      update([&](Value, Value weight) { return k.divf(weight, sum); });
+      break;
+    }
+    }
+    if (spec.scale != 1)
+      update([&](Value, Value weight) { return k.mulf(weight, k.cf(spec.scale)); });
+    if (spec.expertScale)
+      update([&](Value j, Value weight) {
+        Value expert = k.toI64(k.load(k.i32(), k.at(chosen, k.mul(j, 4)), 4));
+        return k.mulf(weight, element(expertScale, expert));
+      });
+  }
+
+  KernelBuilder &k;
+  const RouteSpec &spec;
+  Value logits, bias, expertScale, choice, weights;
+  Value scores, keys, groupKeys;
+  /// Of the token at hand.
+  Value row, chosen, chosenWeights;
+};
+
+const char *nameOf(RouterScore score) {
+  switch (score) {
+  case RouterScore::Softmax: return "softmax";
+  case RouterScore::Sigmoid: return "sigmoid";
+  case RouterScore::SqrtSoftplus: return "sqrt_softplus";
+  case RouterScore::Identity: return "identity";
+  }
+  llvm_unreachable("closed enum");
+}
+
+} // namespace
+
+std::string checkRoute(const RouteSpec &spec) {
+  if (spec.experts < 1 || spec.experts > INT32_MAX / 4)
+    return "a router over " + std::to_string(spec.experts) + " experts";
+  int64_t open = spec.experts;
+  if (spec.groups) {
+    if (spec.groups < 1 || spec.experts % spec.groups || spec.keep < 1 || spec.keep > spec.groups)
+      return std::to_string(spec.experts) + " experts are not " + std::to_string(spec.groups) +
+             " equal groups of which " + std::to_string(spec.keep) + " stay";
+    open = spec.experts / spec.groups * spec.keep;
+  }
+  if (spec.chosen < 1 || spec.chosen > open)
+    return std::to_string(spec.chosen) + " of " + std::to_string(open) +
+           " experts cannot be chosen";
+  return "";
+}
+
+std::string routeKernelName(const RouteSpec &spec) {
+  std::string name = std::string("route_") + nameOf(spec.score) + "_e" +
+                     std::to_string(spec.experts) + "_c" + std::to_string(spec.chosen);
+  if (spec.bias)
+    name += "_bias";
+  if (spec.groups)
+    name += "_g" + std::to_string(spec.groups) + "k" + std::to_string(spec.keep) +
+            (spec.groupScore == RouterGroupScore::Top2 ? "t" : "m");
+  if (spec.normalise != RouterNormalise::None)
+    name += spec.normalise == RouterNormalise::Sum ? "_sum" : "_softmax";
+  if (spec.scale != 1)
+    name += "_s" + std::to_string(llvm::bit_cast<uint32_t>(spec.scale));
+  if (spec.expertScale)
+    name += "_each";
+  return name;
+}
+
+int64_t routeKernelScratch(const RouteSpec &spec) {
+  return (2 * padded(spec.experts) + padded(spec.groups)) * 4;
+}
+
+void buildRouteKernel(ModuleOp module, const RouteSpec &spec, const CPUVariant &variant) {
+  assert(checkRoute(spec).empty() && "check the spec first");
+  KernelBuilder k(module, routeKernelName(spec), variant);
+  RouteEmitter(k, spec).run();
+  k.finish();
+}
+
+} // namespace llmc::kernels
