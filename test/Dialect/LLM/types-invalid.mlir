@@ -208,3 +208,23 @@ func.func private @unknown() attributes {llm.fast}
 
 // expected-error @+1 {{'long' needs frequencies; leave it out where there are none}}
 #r = #llm.rope<"longrope", base = 10000.0, width = 2, halves, magnitude = 1.0, [1.0], long [] beyond 4>
+
+// -----
+
+// expected-error @+1 {{recurrent cache shape must be [heads, key width, value width] but has 2 dimensions}}
+func.func private @cache_recurrent(!llm.cache<recurrent, [2, 16], f32>)
+
+// -----
+
+// expected-error @+1 {{conv cache shape must be [channels, taps - 1] but has 3 dimensions}}
+func.func private @cache_conv(!llm.cache<conv, [2, 16, 3], f32>)
+
+// -----
+
+// expected-error @+1 {{conv cache element type must be f32 but is 'bf16'}}
+func.func private @cache_conv_element(!llm.cache<conv, [16, 3], bf16>)
+
+// -----
+
+// expected-error @+1 {{recurrent cache element type must be f32 but is 'f16'}}
+func.func private @cache_recurrent_element(!llm.cache<recurrent, [2, 16, 16], f16>)

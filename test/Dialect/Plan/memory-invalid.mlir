@@ -370,3 +370,73 @@ plan.program producer(<name = "t", version = "0", toolchain = "">) model(#model)
   plan.state @x in @s layers <4 to 5> kind paged heads 1 key_width 2 value_width 2 element f32
       bytes_per_block 64
 }
+
+// -----
+
+// state_c4
+#model = #plan.model<name = "m", architecture = "a", description = "d", vocab_size = 8,
+                     hidden_size = 4, layers = 2, context_length = 8, parameters = 1>
+plan.program producer(<name = "t", version = "0", toolchain = "">) model(#model)
+    target(<device = "cpu", triple = "">)
+    limits(<max_tokens = 8, max_sequences = 2, max_context = 8, block_tokens = 4, blocks = 2>) {
+  plan.arena @s kind state
+  // expected-error@below {{of kind recurrent has bytes_per_sequence and no bytes_per_block}}
+  plan.state @x in @s layers <0 to 2> kind recurrent heads 2 key_width 4 value_width 4 element f32
+      bytes_per_block 256
+}
+
+// -----
+
+// state_c4: one of them
+#model = #plan.model<name = "m", architecture = "a", description = "d", vocab_size = 8,
+                     hidden_size = 4, layers = 2, context_length = 8, parameters = 1>
+plan.program producer(<name = "t", version = "0", toolchain = "">) model(#model)
+    target(<device = "cpu", triple = "">)
+    limits(<max_tokens = 8, max_sequences = 2, max_context = 8, block_tokens = 4, blocks = 2>) {
+  plan.arena @s kind state
+  // expected-error@below {{of kind conv has bytes_per_sequence and no bytes_per_block}}
+  plan.state @x in @s layers <0 to 2> kind conv heads 1 key_width 3 value_width 4 element f32
+      bytes_per_block 64 bytes_per_sequence 64
+}
+
+// -----
+
+// state_c4: positions lie in blocks
+#model = #plan.model<name = "m", architecture = "a", description = "d", vocab_size = 8,
+                     hidden_size = 4, layers = 2, context_length = 8, parameters = 1>
+plan.program producer(<name = "t", version = "0", toolchain = "">) model(#model)
+    target(<device = "cpu", triple = "">)
+    limits(<max_tokens = 8, max_sequences = 2, max_context = 8, block_tokens = 4, blocks = 2>) {
+  plan.arena @s kind state
+  // expected-error@below {{of kind paged has bytes_per_block and no bytes_per_sequence}}
+  plan.state @x in @s layers <0 to 2> kind paged heads 2 key_width 4 value_width 4 element f32
+      bytes_per_sequence 256
+}
+
+// -----
+
+// state_c5
+#model = #plan.model<name = "m", architecture = "a", description = "d", vocab_size = 8,
+                     hidden_size = 4, layers = 2, context_length = 8, parameters = 1>
+plan.program producer(<name = "t", version = "0", toolchain = "">) model(#model)
+    target(<device = "cpu", triple = "">)
+    limits(<max_tokens = 8, max_sequences = 2, max_context = 8, block_tokens = 4, blocks = 2>) {
+  plan.arena @s kind state
+  // expected-error@below {{has 64 bytes a sequence, 2 heads x 4 x 4 values take 128}}
+  plan.state @x in @s layers <0 to 2> kind recurrent heads 2 key_width 4 value_width 4 element f32
+      bytes_per_sequence 64
+}
+
+// -----
+
+// state_c5: aligned
+#model = #plan.model<name = "m", architecture = "a", description = "d", vocab_size = 8,
+                     hidden_size = 4, layers = 2, context_length = 8, parameters = 1>
+plan.program producer(<name = "t", version = "0", toolchain = "">) model(#model)
+    target(<device = "cpu", triple = "">)
+    limits(<max_tokens = 8, max_sequences = 2, max_context = 8, block_tokens = 4, blocks = 2>) {
+  plan.arena @s kind state
+  // expected-error@below {{attribute 'bytes_per_sequence' failed to satisfy constraint}}
+  plan.state @x in @s layers <0 to 2> kind conv heads 1 key_width 3 value_width 4 element f32
+      bytes_per_sequence 100
+}

@@ -77,7 +77,7 @@ plan.program producer(<name = "t", version = "0", toolchain = "">) model(#model)
 // bytes aligned to 128, for each thread.
 // CHECK-LABEL: plan.program
 // CHECK: plan.arena @w kind weights size(256)
-// CHECK: plan.arena @s kind state size(blocks * 128)
+// CHECK: plan.arena @s kind state size(sequences * 384 + blocks * 128)
 // CHECK: plan.arena @t kind workspace size(threads * 128)
 // CHECK: plan.arena @c kind communication size(64)
 // CHECK: plan.weights @n {{.*}} base 0 stride 64
@@ -98,6 +98,10 @@ plan.program producer(<name = "t", version = "0", toolchain = "">) model(#model)
       sources [#plan.source<"t", rows = 8>]
   plan.state @kv in @s layers <0 to 2> kind paged heads 1 key_width 2 value_width 2 element f32
       bytes_per_block 64
+  plan.state @h in @s layers <0 to 2> kind recurrent heads 2 key_width 4 value_width 4 element f32
+      bytes_per_sequence 128
+  plan.state @taps in @s layers <0 to 2> kind conv heads 1 key_width 3 value_width 4
+      element f32 bytes_per_sequence 64
   plan.kernel @k symbol "k" generator "g" scratch 100
   plan.kernel @l symbol "l" generator "g" scratch 8
   plan.slice @x in @c size(tokens * 8) live <0, 0>

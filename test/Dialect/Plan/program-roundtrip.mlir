@@ -54,6 +54,12 @@ plan.program producer(<name = "llmc", version = "0.1.0", toolchain = "LLVM 22.1.
   // CHECK: plan.state @kv in @pool layers <0 to 4> kind paged heads 3 key_width 64 value_width 64 element f32 bytes_per_block 24576 window 128
   plan.state @kv in @pool layers <0 to 4> kind paged heads 3 key_width 64 value_width 64
       element f32 bytes_per_block 24576 window 128
+  // CHECK: plan.state @delta in @pool layers <0 to 2> kind recurrent heads 4 key_width 16 value_width 32 element f32 bytes_per_sequence 8192
+  plan.state @delta in @pool layers <0 to 2> kind recurrent heads 4 key_width 16 value_width 32
+      element f32 bytes_per_sequence 8192
+  // CHECK: plan.state @taps in @pool layers <0 to 2> kind conv heads 1 key_width 3 value_width 128 element f32 bytes_per_sequence 1536
+  plan.state @taps in @pool layers <0 to 2> kind conv heads 1 key_width 3 value_width 128
+      element f32 bytes_per_sequence 1536
 
   // CHECK: plan.variant @avx2 suffix "_avx2" requires ["avx2", "fma"]
   plan.variant @avx2 suffix "_avx2" requires ["avx2", "fma"]

@@ -432,9 +432,34 @@ plan.program producer(<name = "t", version = "0", toolchain = "">) model(#model)
     plan.output "y" slice @y rows one width 1 element f32
   }
   plan.arena @s kind state size(blocks * 64)
-  // expected-error@below {{reaches to byte 256 of @s, which has 128 for 2 blocks}}
+  // expected-error@below {{reaches to byte 256 of @s, which has 128 for 2 blocks and 2 sequences}}
   plan.state @kv in @s layers <0 to 2> kind paged heads 1 key_width 2 value_width 2 element f32
       bytes_per_block 64
+}
+
+// -----
+
+// slots past the end: behind 2 layers x 64 bytes x 2 blocks, 2 layers x 128 bytes x 2 sequences
+#model = #plan.model<name = "m", architecture = "a", description = "d", vocab_size = 8,
+                     hidden_size = 4, layers = 2, context_length = 8, parameters = 1>
+plan.program producer(<name = "t", version = "0", toolchain = "">) model(#model)
+    target(<device = "cpu", triple = "">)
+    limits(<max_tokens = 8, max_sequences = 2, max_context = 8, block_tokens = 4, blocks = 2>) {
+  plan.arena @a kind activations size(256)
+  plan.slice @x in @a size(64) offset 0 live <0, 1>
+  plan.slice @y in @a size(64) offset 64 live <1, 1>
+  plan.kernel @k symbol "k" generator "g" scratch 0
+  plan.entry @e {
+    plan.launch @k [#plan.use<@x, write>] items <1, one>
+    plan.launch @k [#plan.use<@x, read>, #plan.use<@y, write>] items <1, one>
+    plan.output "y" slice @y rows one width 1 element f32
+  }
+  plan.arena @s kind state size(blocks * 128 + sequences * 192)
+  plan.state @kv in @s layers <0 to 2> kind paged heads 1 key_width 2 value_width 2 element f32
+      bytes_per_block 64
+  // expected-error@below {{reaches to byte 768 of @s, which has 640 for 2 blocks and 2 sequences}}
+  plan.state @h in @s layers <0 to 2> kind recurrent heads 2 key_width 4 value_width 4 element f32
+      bytes_per_sequence 128
 }
 
 // -----

@@ -91,10 +91,16 @@ plan.program producer(<name = "llmc", version = "0.1.0", toolchain = "LLVM 22.1.
                             name = "inv_freq">]
 
   // CHECK-NEXT: "states": [
-  // CHECK-NEXT: {"name":"kv","arena":"pool","layers":{{\[\[}}0,4]],"kind":"paged","heads":3,"key_width":64,"value_width":64,"element":"f32","bytes_per_block":24576,"window":128}
+  // CHECK-NEXT: {"name":"kv","arena":"pool","layers":{{\[\[}}0,4]],"kind":"paged","heads":3,"key_width":64,"value_width":64,"element":"f32","bytes_per_block":24576,"window":128},
+  // CHECK-NEXT: {"name":"delta","arena":"pool","layers":{{\[\[}}0,2]],"kind":"recurrent","heads":4,"key_width":16,"value_width":32,"element":"f32","bytes_per_sequence":8192},
+  // CHECK-NEXT: {"name":"taps","arena":"pool","layers":{{\[\[}}2,4]],"kind":"conv","heads":1,"key_width":3,"value_width":128,"element":"f32","bytes_per_sequence":1536}
   // CHECK-NEXT: ],
   plan.state @kv in @pool layers <0 to 4> kind paged heads 3 key_width 64 value_width 64
       element f32 bytes_per_block 24576 window 128
+  plan.state @delta in @pool layers <0 to 2> kind recurrent heads 4 key_width 16 value_width 32
+      element f32 bytes_per_sequence 8192
+  plan.state @taps in @pool layers <2 to 4> kind conv heads 1 key_width 3 value_width 128
+      element f32 bytes_per_sequence 1536
 
   // CHECK-NEXT: "variants": [
   // CHECK-NEXT: {"name":"avx2","suffix":"_avx2","requires":["avx2","fma"]}
