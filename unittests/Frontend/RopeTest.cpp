@@ -46,6 +46,15 @@ TEST(Rope, Llama3HasThreeBands) {
              {1, 0.0590985445, 0.0116039721, 0.0025, 0.000538608673, 0.000116039721});
 }
 
+TEST(Rope, Llama3WithoutAMiddleBand) {
+  RopeRecord rope = record(RopeType::Llama3, 10000, 12);
+  rope.factor = 4;
+  rope.lowFreqFactor = rope.highFreqFactor = 1;
+  rope.originalMaxPositions = 32;
+  expectNear(computeInvFreq(rope),
+             {1, 0.215443469, 0.0116039721, 0.0025, 0.000538608673, 0.000116039721});
+}
+
 TEST(Rope, Yarn) {
   RopeRecord rope = record(RopeType::Yarn, 100, 12);
   rope.factor = 4;
@@ -90,6 +99,17 @@ TEST(Rope, FieldsThatScaleNeedTheTypeThatSaysHow) {
   EXPECT_EQ(faultOf(R"({"rope_theta": 10000.0})"), "");
   // transformers writes it beside the type that does not use it.
   EXPECT_EQ(faultOf(R"({"rope_type": "default", "factor": 4.0})"), "");
+}
+
+TEST(Rope, TheBandsOfLlama3AreInOrder) {
+  auto fault = [](const char *high) {
+    return faultOf(std::string(R"({"rope_type": "llama3", "factor": 4, "low_freq_factor": 2, )") +
+                   R"("original_max_position_embeddings": 64, "high_freq_factor": )" + high + "}");
+  };
+  EXPECT_EQ(fault("2"), "");
+  EXPECT_NE(fault("1").find("'rope_parameters.high_freq_factor' = 1 must be at least "
+                            "low_freq_factor"),
+            std::string::npos);
 }
 
 TEST(Rope, StretchesByFactorsThatAreLeftInF32) {

@@ -73,7 +73,7 @@ static void scaleLlama3(const RopeRecord &rope, std::vector<float> &freqs) {
     float wavelength = float(2 * std::numbers::pi) / freq;
     if (wavelength > lowWavelength) {
       freq /= factor;
-    } else if (!(wavelength < highWavelength)) {
+    } else if (range > 0 && !(wavelength < highWavelength)) {
       // Between the bands: from fully scaled to unscaled.
       float smooth = (context / wavelength - low) / range;
       freq = (1.0f - smooth) * freq / factor + smooth * freq;

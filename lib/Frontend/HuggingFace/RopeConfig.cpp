@@ -249,8 +249,9 @@ RopeRecord ConfigView::rope(const RopeRequest &request) {
     rope.lowFreqFactor = fields.number("low_freq_factor", 1);
     rope.highFreqFactor = fields.number("high_freq_factor", 1);
     rope.originalMaxPositions = fields.integer("original_max_position_embeddings", 0);
-    if (rope.highFreqFactor <= rope.lowFreqFactor)
-      fields.fail(*fields.get("high_freq_factor"), "above low_freq_factor");
+    // Equal ones leave nothing between the bands, as in Llama 4 Scout.
+    if (rope.highFreqFactor < rope.lowFreqFactor)
+      fields.fail(*fields.get("high_freq_factor"), "at least low_freq_factor");
   } else if (name == "yarn") {
     readYarn(rope, fields, maxPositions);
   } else if (name == "longrope") {
