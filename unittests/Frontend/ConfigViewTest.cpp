@@ -216,3 +216,27 @@ TEST(ConfigView, NearNames) {
               ElementsAre("num_hidden_layers"));
   EXPECT_TRUE(nearNames("attention_temperature_profile", {"hidden_size"}).empty());
 }
+
+TEST(ConfigView, FieldsOfNamedObjects) {
+  auto view = [](const std::string &json) {
+    return ConfigView(parseJson(json, "config.json"), "config.json",
+                      {{"mixer.heads", "linear_heads"}, {"mixer.width", "linear_width"}});
+  };
+  ConfigView config = view(R"({"mixer": {"heads": 4, "extra": 1}, "other": {"heads": 5}})");
+  ASSERT_TRUE(config.use("linear_heads", "H"));
+  EXPECT_EQ(config.peek("linear_heads")->integer, 4);
+  EXPECT_EQ(config.peek("linear_width"), nullptr);
+  ConfigLedger ledger = config.finish({});
+  EXPECT_EQ(ledger.used.count("mixer.heads"), 1u);
+  EXPECT_EQ(ledger.unknown.count("mixer.extra"), 1u);
+  EXPECT_EQ(ledger.unknown.count("mixer"), 0u);
+  EXPECT_EQ(ledger.unknown.count("other"), 1u);
+
+  EXPECT_INPUT_ERROR(view(R"({"mixer": {"heads": 4}, "linear_heads": 5})"),
+                     HasSubstr("'mixer.heads' is 4 but 'linear_heads'"));
+  // A key with a dot in its name is not the field.
+  ConfigView dotted = view(R"({"mixer.heads": 4, "mixer": {"a.b": 1}})");
+  EXPECT_EQ(dotted.peek("linear_heads"), nullptr);
+  EXPECT_EQ(dotted.finish({}).unknown.count("'mixer.heads'"), 1u);
+  EXPECT_EQ(dotted.finish({}).unknown.count("mixer.'a.b'"), 1u);
+}

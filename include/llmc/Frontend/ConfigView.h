@@ -42,8 +42,9 @@ struct ConfigLedger {
 
 class ConfigView {
 public:
-  /// `file` names the config in messages. `synonyms`: other spellings -> key. Throws
-  /// InputError when two spellings of one key contradict each other.
+  /// `file` names the config in messages. `synonyms`: other spellings -> key, `OBJECT.FIELD`
+  /// for a field of an object. Throws InputError when two spellings of one key contradict each
+  /// other.
   ConfigView(Json config, std::string file,
              const std::vector<std::pair<std::string, std::string>> &synonyms);
 
@@ -95,6 +96,8 @@ private:
 
   void add(const std::string &key, const Json &value, const std::string &path);
   void addObject(const Json &object, const std::string &prefix);
+  bool namesFieldsOf(const std::string &key) const;
+  void addFields(const Json &object, const std::string &key, const std::string &prefix);
   void addRopeSynonym(const std::string &field, const Json &value, const std::string &path);
   void addRope(const Json &object, const std::string &prefix, const std::string &layerType);
   void addRopeField(const std::string &layerType, const std::string &field, const Json &value,

@@ -18,14 +18,14 @@ static bool mayDifferOutside(const std::string &key) {
 }
 
 /// The last part of a path. A key that holds the name of a nested object and a dot is quoted:
-/// it is not the key inside that object.
-static std::string pathPart(const std::string &key, bool inRope) {
+/// it is not the key inside that object. `isNamed`: a synonym names such a field.
+static std::string pathPart(const std::string &key, bool inRope, bool isNamed = false) {
   size_t dot = key.find('.');
   if (dot == std::string::npos)
     return key;
   std::string first = key.substr(0, dot);
-  bool looksNested =
-      inRope || first == nesting || first == "rope_scaling" || first == "rope_parameters";
+  bool looksNested = inRope || isNamed || first == nesting || first == "rope_scaling" ||
+                     first == "rope_parameters";
   return looksNested ? "'" + key + "'" : key;
 }
 
@@ -44,7 +44,7 @@ ConfigView::ConfigView(Json config, std::string file,
 
 void ConfigView::addObject(const Json &object, const std::string &prefix) {
   for (const auto &[key, value] : object.members) {
-    std::string path = prefix + pathPart(key, false);
+    std::string path = prefix + pathPart(key, false, synonyms.count(key) != 0);
     if (key == nesting && prefix.empty() && value.isObject() && !value.members.empty())
       continue;
     paths[path] = &value;
@@ -61,10 +61,32 @@ void ConfigView::addObject(const Json &object, const std::string &prefix) {
         throw InputError(file + ": key '" + path + "' must be an object or null, it is " +
                          value.dump(80));
       }
+    } else if (value.isObject() && namesFieldsOf(key)) {
+      paths.erase(path);
+      addFields(value, key, path + ".");
     } else {
-      auto it = synonyms.find(key);
+      // A dot in a synonym stands between an object and its field.
+      auto it = key.find('.') == std::string::npos ? synonyms.find(key) : synonyms.end();
       add(it == synonyms.end() ? key : it->second, value, path);
     }
+  }
+}
+
+bool ConfigView::namesFieldsOf(const std::string &key) const {
+  auto it = synonyms.lower_bound(key + ".");
+  return it != synonyms.end() && it->first.starts_with(key + ".");
+}
+
+/// Of an object whose fields the description's synonyms name `OBJECT.FIELD`.
+void ConfigView::addFields(const Json &object, const std::string &key,
+                           const std::string &prefix) {
+  for (const auto &[field, value] : object.members) {
+    bool isQuoted = field.find('.') != std::string::npos;
+    std::string path = prefix + (isQuoted ? "'" + field + "'" : field);
+    paths[path] = &value;
+    auto it = isQuoted ? synonyms.end() : synonyms.find(key + "." + field);
+    if (it != synonyms.end())
+      add(it->second, value, path);
   }
 }
 
