@@ -35,6 +35,14 @@ struct ParamDef {
   SourceLocation location;
 };
 
+/// Consecutive or alternating rows of a tensor, with a role of their own.
+struct TensorPart {
+  std::string role;
+  ExprPtr rows;
+  /// The matrix of each group is read as [columns, rows].
+  bool transposed = false;
+};
+
 /// `"q": ["model.layers.{i}.self_attn.q_proj.weight", "[H * Dh, D]", {"bias": "..."}]`.
 struct TensorDef {
   std::string role;
@@ -42,8 +50,9 @@ struct TensorDef {
   ExprPtr shape;
   /// Present only where true; null: always. May depend on the layer.
   ExprPtr when;
-  /// Adds the role "<role>.bias" where true.
+  /// Adds the role "<role>.bias" where true, under `biasTemplate`.
   ExprPtr bias;
+  std::string biasTemplate;
   /// Role whose tensor this one is, or null for none.
   ExprPtr tied;
   /// Present when the checkpoint holds it.
@@ -51,9 +60,21 @@ struct TensorDef {
   bool perLayer = false;
   /// The published file holds the matrix as [columns, rows]; `shape` is [rows, columns].
   bool transposed = false;
+  /// How many experts there are; `shape` is that of one. The file has a tensor for each where
+  /// the name holds {e}, and otherwise one that holds them one after another.
+  ExprPtr experts;
+  /// The rows are so many groups (heads), and the parts are rows of each.
+  ExprPtr groups;
+  /// Shape of what is stored where it is not that of the weight: dimensions of one more, or rows
+  /// at the end that do not count.
+  ExprPtr stored;
+  /// A table of whole numbers; no parameter.
+  bool integer = false;
   /// Roles that are consecutive rows of this tensor, with their numbers of rows; together they
   /// are all of it. The tensor itself is no role of a block then.
-  std::vector<std::pair<std::string, ExprPtr>> parts;
+  std::vector<TensorPart> parts;
+  /// The rows of the parts alternate.
+  bool interleave = false;
   /// Of a part: the role that it is cut from. Everything else stands there.
   std::string whole;
   SourceLocation location;
@@ -67,6 +88,28 @@ struct PrefixDef {
 
   /// The name with its longest beginning replaced.
   std::string apply(const std::string &name) const;
+};
+
+/// Another way to store the same roles: another generation of the family.
+struct FormDef {
+  /// Where the model was published so; null: only a checkpoint shows it.
+  ExprPtr when;
+  /// All tensors, those of the form in place of the description's.
+  std::vector<TensorDef> tensors;
+  /// Roles that the form itself names.
+  std::vector<std::string> own;
+};
+
+/// Layers for multi-token prediction: listed and left out.
+struct MtpDef {
+  /// How many there are, and the number of the first in names.
+  ExprPtr count, from;
+  /// The layer whose tensors each of them has too; null: none.
+  ExprPtr like;
+  /// Of those tensors: other beginnings of their names, and roles that are not there.
+  PrefixDef renamed;
+  std::vector<std::string> without;
+  std::vector<TensorDef> tensors;
 };
 
 struct BlockDef {
@@ -126,6 +169,8 @@ struct Description {
   std::vector<TensorDef> tensors;
   /// The first that is possible is how the model was published.
   std::vector<PrefixDef> prefixes;
+  std::vector<FormDef> forms;
+  std::optional<MtpDef> mtp;
   ExprPtr layerCount, layerBlock;
   std::vector<BlockDef> blocks;
   std::vector<Statement> model;

@@ -16,7 +16,7 @@
 namespace llmc::frontend {
 
 /// One operation. Names and arguments (in this order; named ones marked with a colon):
-///   embedding(tokens, w)              linear(x, w [, w2, w3]) -> one result per weight
+///   embedding(tokens, w, otherwise:)  linear(x, w [, w2, w3]) -> one result per weight
 ///   rms_norm(x, w, eps)               layer_norm(x, w, b, eps)
 ///   split_heads(x, heads, headDim)    merge_heads(x)
 ///   rotary(x, rope, from:)            head_linear(x, w)

@@ -20,45 +20,78 @@
 
 namespace llmc::frontend {
 
+/// Where the elements of a weight lie: [a, b, ...] is element
+/// `first + a * strides[0] + b * strides[1] + ...`, row by row, of a tensor of shape `stored`.
+struct StoredView {
+  std::vector<int64_t> stored;
+  int64_t first = 0;
+  std::vector<int64_t> strides;
+
+  /// All of a tensor of that shape.
+  static StoredView whole(std::vector<int64_t> shape);
+  friend bool operator==(const StoredView &, const StoredView &) = default;
+};
+
 /// The tensors of one role and one shape, over the layers that have it.
 struct WeightFamily {
   std::string role;
-  /// Name templates with {i} for the layer: in the published checkpoint, and in this one
-  /// (they differ for GGUF).
+  /// Name templates with {i} for the layer and {e} for the expert: in the published checkpoint,
+  /// and in this one (they differ for GGUF).
   std::string publishedName, checkpointName;
   std::vector<int64_t> shape;
   bool perLayer = false;
   bool isBias = false;
-  /// Where the weight is a part of what is stored: its first row, and the rows of all. No rows:
-  /// it is the whole tensor.
+  /// How it lies in its tensor of this checkpoint. `perExpert`: the checkpoint has a tensor for
+  /// each index of the first dimension, and the view is that of one of them.
+  StoredView view;
+  bool perExpert = false;
+  /// Where nothing but rows in a row is taken of a tensor of at most two dimensions: its first
+  /// row, and the rows of all. No rows: it is the whole tensor, or not cut so simply.
   int64_t firstRow = 0, storedRows = 0;
+  /// Stored as [columns, rows] in this checkpoint.
+  bool transposed = false;
+  /// Neither of the two says how it is stored; the view does.
+  bool needsView = false;
+  /// Another part of a tensor that an earlier family stands for.
+  bool laterPart = false;
   /// A part that this checkpoint holds as a tensor of its own.
   bool storedByItself = false;
-  /// Stored as [columns, rows]: in this checkpoint, and as published.
-  bool transposed = false, publishedTransposed = false;
+  /// A table of whole numbers; no parameter.
+  bool integer = false;
   /// Ascending; empty for a global weight.
   std::vector<int64_t> layers;
-  /// For each of `layers` (one entry for a global weight): null without a checkpoint or for
-  /// a tied weight that is not stored.
+  /// For each of `layers` (one entry for a global weight): the tensor, or that of expert 0. Null
+  /// without a checkpoint or for a tied weight that is not stored.
   std::vector<const CheckpointTensor *> tensors;
   /// Family this one shares its storage with, -1 for none. Its tensors are that family's.
   int32_t tiedTo = -1;
   /// What llmc makes of it, see WeightFormats.h; null: it stays as it is stored.
   const StorageFormat *quantizedTo = nullptr;
 
-  /// Shape of the tensor in this checkpoint, and as published.
-  std::vector<int64_t> storedShape() const {
-    return storedByItself ? shape : wholeShape(transposed);
-  }
-  std::vector<int64_t> publishedShape() const { return wholeShape(publishedTransposed); }
-  std::vector<int64_t> wholeShape(bool reversed) const;
-  /// Another part of a tensor that an earlier family begins.
-  bool isLaterPart() const { return firstRow > 0 && !storedByItself; }
+  /// Shape of the tensor in this checkpoint, of one expert's where there is one for each.
+  const std::vector<int64_t> &storedShape() const { return view.stored; }
+  bool isLaterPart() const { return laterPart; }
   int64_t count() const { return perLayer ? int64_t(layers.size()) : 1; }
+  /// Tensors that a member is made of.
+  int64_t tensorCount() const { return perExpert ? shape.front() : 1; }
   /// The tensor of a layer (any value for a global weight), or null.
   const CheckpointTensor *tensorOf(int64_t layer) const;
   /// Its storage format, or null without a checkpoint.
   const StorageFormat *formatOf(int64_t layer) const;
+};
+
+/// A tensor as it is published, with {i} for the layer and {e} for the expert in its name.
+struct PublishedTensor {
+  std::string name;
+  std::vector<int64_t> shape;
+  /// Over layers and experts.
+  int64_t count = 0;
+  /// Shares its storage with another, so that checkpoints leave it out.
+  bool tied = false;
+  /// Whole numbers, no parameters.
+  bool integer = false;
+
+  int64_t elements() const;
 };
 
 /// Layers that run the same code: equal operations, values, shapes and storage formats.
@@ -72,8 +105,9 @@ struct LayerKind {
 /// What became of the checkpoint's tensors.
 struct TensorLedger {
   uint64_t used = 0;
-  /// Stored copies of tied tensors, and tensors ignored by name.
-  std::vector<std::string> tied, ignored;
+  /// Stored copies of tied tensors, tensors of layers for multi-token prediction, and tensors
+  /// ignored by name.
+  std::vector<std::string> tied, mtp, ignored;
 };
 
 /// Why a model is not `ready`.
@@ -118,6 +152,10 @@ public:
   /// Values of the parameters that something reads, functions left out.
   std::map<std::string, Value> params;
   std::vector<WeightFamily> families;
+  /// What the model was published as, and its layers for multi-token prediction, which are no
+  /// part of anything else here.
+  std::vector<PublishedTensor> published, mtp;
+  int64_t mtpLayers = 0;
   std::vector<LayerKind> kinds;
   /// For each layer: index into `kinds`.
   std::vector<uint32_t> schedule;

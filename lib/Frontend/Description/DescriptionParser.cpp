@@ -1,5 +1,6 @@
 //===- DescriptionParser.cpp - merged JSON to a Description ---------------===//
 #include "Hints.h"
+#include "Merge.h"
 #include "llmc/Frontend/Description.h"
 #include "llmc/Support/Error.h"
 
@@ -24,6 +25,10 @@ const TensorDef *Description::findTensor(const std::string &role) const {
   for (const TensorDef &def : tensors)
     if (def.role == role)
       return &def;
+  for (const FormDef &form : forms)
+    for (const TensorDef &def : form.tensors)
+      if (def.role == role)
+        return &def;
   return nullptr;
 }
 
@@ -54,7 +59,8 @@ public:
     description.file = files.empty() ? name : files.back();
     static const std::vector<std::string> known = {
         "about",  "match",  "extends", "synonyms", "params", "checks", "ledger",      "tensors",
-        "layers", "blocks", "model",   "facts",    "gguf",   "config", "rope_pairing", "prefixes"};
+        "layers", "blocks", "model",   "facts",    "gguf",   "config", "rope_pairing", "prefixes",
+        "forms",  "mtp"};
     onlyKeys(root, known);
     parseMatch();
     for (const auto &[other, key] : object("synonyms").members)
@@ -67,8 +73,10 @@ public:
       description.checks.push_back({expression(check.items[0]), text(check.items[1])});
     }
     parseLedger();
-    parseTensors();
+    description.tensors = tensors(object("tensors"));
     parsePrefixes();
+    parseForms();
+    parseMtp();
     parseLayers();
     for (const auto &[head, value] : object("blocks").members)
       description.blocks.push_back(block(head, value));
@@ -284,7 +292,35 @@ private:
     }
   }
 
-  TensorDef tensor(const std::string &role, const Json &json, bool perLayer) {
+  ExprPtr optionalExpression(const Json &parent, const char *name) const {
+    const Json *json = parent.find(name);
+    return json && !json->isNull() ? expression(*json) : nullptr;
+  }
+  bool flag(const Json &parent, const char *name) const {
+    const Json *json = parent.find(name);
+    if (json && !json->isBool())
+      fail(*json, std::string("'") + name + "' is true or false");
+    return json && json->boolean;
+  }
+
+  /// "rows", or { "rows": "...", "transposed": true }.
+  TensorPart part(const std::string &role, const Json &json) const {
+    TensorPart part;
+    part.role = head(role, json).first;
+    if (!json.isObject()) {
+      part.rows = expression(json);
+      return part;
+    }
+    onlyKeys(json, {"rows", "transposed"});
+    const Json *rows = json.find("rows");
+    if (!rows)
+      fail(json, "a part needs its 'rows'");
+    part.rows = expression(*rows);
+    part.transposed = flag(json, "transposed");
+    return part;
+  }
+
+  TensorDef tensor(const std::string &role, const Json &json, bool perLayer) const {
     TensorDef def;
     def.role = head(role, json).first;
     def.perLayer = perLayer;
@@ -296,48 +332,156 @@ private:
       fail(json, perLayer ? "the name of a layer's tensor needs {i}"
                           : "{i} stands only in tensors of 'layer'");
     def.shape = expression(json.items[1]);
-    if (json.items.size() == 3) {
-      const Json &attributes = json.items[2];
-      if (!attributes.isObject())
-        fail(attributes, "the attributes of a tensor are an object");
-      onlyKeys(attributes, {"when", "bias", "tied", "optional", "transposed", "parts"});
-      if (const Json *when = attributes.find("when"))
-        def.when = expression(*when);
-      if (const Json *bias = attributes.find("bias"))
-        def.bias = expression(*bias);
-      if (const Json *tied = attributes.find("tied"))
-        def.tied = expression(*tied);
-      if (const Json *optional = attributes.find("optional")) {
-        if (!optional->isBool())
-          fail(*optional, "'optional' is true or false");
-        def.optional = optional->boolean;
-      }
-      if (const Json *transposed = attributes.find("transposed")) {
-        if (!transposed->isBool())
-          fail(*transposed, "'transposed' is true or false");
-        def.transposed = transposed->boolean;
-      }
-      for (const auto &[part, rows] : section(attributes, "parts", Json::Kind::Object).members)
-        def.parts.emplace_back(head(part, rows).first, expression(rows));
-      if (def.tied && !def.parts.empty())
-        fail(attributes, "a tied tensor has no parts");
-    }
+    def.biasTemplate = biasName(def.nameTemplate);
+    if (json.items.size() == 3)
+      attributes(def, json.items[2]);
+    if (def.nameTemplate.find("{e}") != std::string::npos && !def.experts)
+      fail(json, "a name with {e} needs the attribute 'experts', how many there are");
     return def;
   }
 
-  void addTensor(TensorDef def) {
+  void attributes(TensorDef &def, const Json &json) const {
+    if (!json.isObject())
+      fail(json, "the attributes of a tensor are an object");
+    onlyKeys(json, {"when", "bias", "bias_name", "tied", "optional", "transposed", "parts",
+                    "interleave", "groups", "experts", "stored", "integer"});
+    def.when = optionalExpression(json, "when");
+    def.bias = optionalExpression(json, "bias");
+    def.tied = optionalExpression(json, "tied");
+    def.experts = optionalExpression(json, "experts");
+    def.groups = optionalExpression(json, "groups");
+    def.stored = optionalExpression(json, "stored");
+    def.optional = flag(json, "optional");
+    def.transposed = flag(json, "transposed");
+    def.interleave = flag(json, "interleave");
+    def.integer = flag(json, "integer");
+    if (const Json *name = json.find("bias_name")) {
+      def.biasTemplate = text(*name);
+      for (const char *place : {"{i}", "{e}"})
+        if ((def.biasTemplate.find(place) == std::string::npos) !=
+            (def.nameTemplate.find(place) == std::string::npos))
+          fail(*name, std::string("the names of a weight and of its bias hold ") + place +
+                          " both or neither");
+    }
+    for (const auto &[role, rows] : section(json, "parts", Json::Kind::Object).members)
+      def.parts.push_back(part(role, rows));
+    if (def.parts.empty() && (def.interleave || def.groups))
+      fail(json, "'interleave' and 'groups' say how 'parts' lie, and there are none");
+    if (def.interleave && def.groups)
+      fail(json, "the rows of 'groups' do not alternate: leave out 'interleave' or 'groups'");
+    for (const TensorPart &part : def.parts)
+      if (part.transposed && !def.groups)
+        fail(json, "only the parts of 'groups' are transposed, which '" + part.role + "' is none of");
+    if (def.tied && (!def.parts.empty() || def.experts))
+      fail(json, "a tied tensor has neither parts nor experts");
+    if (def.stored && (!def.parts.empty() || def.experts || def.transposed))
+      fail(json, "'stored' stands for a plain tensor, without parts, experts and 'transposed'");
+  }
+
+  void addTensor(std::vector<TensorDef> &list, TensorDef def) const {
     std::vector<TensorDef> parts;
-    for (const auto &[role, rows] : def.parts) {
+    for (const TensorPart &from : def.parts) {
       TensorDef part;
-      part.role = role;
+      part.role = from.role;
       part.whole = def.role;
       part.nameTemplate = def.nameTemplate;
       part.perLayer = def.perLayer;
       part.location = def.location;
       parts.push_back(std::move(part));
     }
-    description.tensors.push_back(std::move(def));
-    std::move(parts.begin(), parts.end(), std::back_inserter(description.tensors));
+    list.push_back(std::move(def));
+    std::move(parts.begin(), parts.end(), std::back_inserter(list));
+  }
+
+  std::vector<TensorDef> tensors(const Json &json) const {
+    std::vector<TensorDef> list;
+    for (const auto &[role, value] : json.members) {
+      if (role != "layer") {
+        addTensor(list, tensor(role, value, false));
+        continue;
+      }
+      if (!value.isObject())
+        fail(value, "'layer' must be an object of tensors");
+      for (const auto &[layerRole, layerValue] : value.members)
+        addTensor(list, tensor(layerRole, layerValue, true));
+    }
+    std::map<std::string, const TensorDef *> roles;
+    for (const TensorDef &def : list)
+      if (!roles.try_emplace(def.role, &def).second)
+        throw InputError(def.location.position() + ": the role '" + def.role + "' stands twice");
+    return list;
+  }
+
+  /// Roles that statements may name: all but those of tensors that are only read in parts.
+  static std::vector<std::string> rolesOf(const std::vector<TensorDef> &list) {
+    std::vector<std::string> roles;
+    for (const TensorDef &def : list)
+      if (def.parts.empty())
+        roles.push_back(def.role);
+    std::sort(roles.begin(), roles.end());
+    return roles;
+  }
+
+  void parseForms() {
+    std::vector<std::string> roles = rolesOf(description.tensors);
+    for (const Json &item : list("forms").items) {
+      if (!item.isObject())
+        fail(item, "an alternative of 'forms' is an object with 'tensors'");
+      onlyKeys(item, {"when", "tensors"});
+      FormDef form;
+      form.when = optionalExpression(item, "when");
+      const Json &own = section(item, "tensors", Json::Kind::Object);
+      for (const auto &[role, value] : own.members)
+        if (role == "layer") {
+          for (const auto &member : value.members)
+            if (!member.second.isNull())
+              form.own.push_back(member.first);
+        } else if (!value.isNull()) {
+          form.own.push_back(role);
+        }
+      if (form.own.empty())
+        fail(item, "an alternative of 'forms' needs 'tensors' of its own");
+      Json merged = object("tensors");
+      mergeJson(merged, own, "tensors");
+      form.tensors = tensors(merged);
+      if (rolesOf(form.tensors) != roles)
+        fail(item, "a form stores the same roles as 'tensors' does, only otherwise; " +
+                       difference(roles, rolesOf(form.tensors)));
+      description.forms.push_back(std::move(form));
+    }
+  }
+  static std::string difference(const std::vector<std::string> &a,
+                                const std::vector<std::string> &b) {
+    std::vector<std::string> only;
+    std::set_symmetric_difference(a.begin(), a.end(), b.begin(), b.end(),
+                                  std::back_inserter(only));
+    std::string text;
+    for (const std::string &role : only)
+      text += (text.empty() ? "'" : ", '") + role + "'";
+    return "only one of the two has " + text;
+  }
+
+  void parseMtp() {
+    const Json *json = root.find("mtp");
+    if (!json || json->isNull())
+      return;
+    if (!json->isObject())
+      fail(*json, "'mtp' must be an object");
+    onlyKeys(*json, {"count", "from", "like", "renamed", "without", "tensors"});
+    MtpDef def;
+    def.count = optionalExpression(*json, "count");
+    def.from = optionalExpression(*json, "from");
+    def.like = optionalExpression(*json, "like");
+    if (!def.count)
+      fail(*json, "'mtp' needs 'count', how many layers there are");
+    for (const auto &[from, to] : section(*json, "renamed", Json::Kind::Object).members)
+      def.renamed.replaced.emplace_back(from, text(to));
+    def.without = texts(*json, "without");
+    for (const std::string &role : def.without)
+      if (!description.findTensor(role))
+        fail(*json, "'" + role + "' in 'without' is no role of 'tensors'");
+    def.tensors = tensors(section(*json, "tensors", Json::Kind::Object));
+    description.mtp = std::move(def);
   }
 
   void parsePrefixes() {
@@ -353,24 +497,6 @@ private:
       }
       description.prefixes.push_back(std::move(def));
     }
-  }
-
-  void parseTensors() {
-    for (const auto &[role, value] : object("tensors").members) {
-      if (role != "layer") {
-        addTensor(tensor(role, value, false));
-        continue;
-      }
-      if (!value.isObject())
-        fail(value, "'layer' must be an object of tensors");
-      for (const auto &[layerRole, layerValue] : value.members)
-        addTensor(tensor(layerRole, layerValue, true));
-    }
-    for (size_t i = 0; i < description.tensors.size(); ++i)
-      for (size_t j = 0; j < i; ++j)
-        if (description.tensors[i].role == description.tensors[j].role)
-          throw InputError(description.tensors[i].location.position() + ": the role '" +
-                           description.tensors[i].role + "' stands twice");
   }
 
   void parseLayers() {

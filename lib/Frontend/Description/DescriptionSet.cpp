@@ -1,4 +1,5 @@
 //===- DescriptionSet.cpp - finding, extending and matching ---------------===//
+#include "Merge.h"
 #include "llmc/Frontend/ConfigView.h"
 #include "llmc/Frontend/Description.h"
 #include "llmc/Support/Error.h"
@@ -27,8 +28,7 @@ static bool isAppended(const std::string &path) {
 /// "window(i)" and "window" name the same thing.
 static std::string bareName(const std::string &head) { return head.substr(0, head.find('(')); }
 
-/// Objects merge member by member, null removes, anything else replaces.
-static void merge(Json &base, const Json &over, const std::string &path) {
+void mergeJson(Json &base, const Json &over, const std::string &path) {
   bool hasHeads = path == "params" || path == "blocks";
   for (const auto &[key, value] : over.members) {
     auto it = std::find_if(base.members.begin(), base.members.end(), [&](const JsonMember &m) {
@@ -42,7 +42,7 @@ static void merge(Json &base, const Json &over, const std::string &path) {
     } else if (it == base.members.end()) {
       base.members.push_back({key, value});
     } else if (value.isObject() && it->second.isObject()) {
-      merge(it->second, value, inner);
+      mergeJson(it->second, value, inner);
     } else if (value.isArray() && it->second.isArray() && isAppended(inner)) {
       it->second.items.insert(it->second.items.end(), value.items.begin(), value.items.end());
     } else {
@@ -177,7 +177,7 @@ Json DescriptionSet::merged(const std::string &name, std::vector<std::string> &c
       gguf->members.erase(std::remove_if(gguf->members.begin(), gguf->members.end(),
                                          [](const JsonMember &m) { return m.first == "arch"; }),
                           gguf->members.end());
-    merge(result, part, "");
+    mergeJson(result, part, "");
   }
   setFileIndex(own, uint32_t(chainFiles.size()));
   chainFiles.push_back(files[name].path);
@@ -186,7 +186,7 @@ Json DescriptionSet::merged(const std::string &name, std::vector<std::string> &c
   bool hasConfig = own.find("config") != nullptr;
   if (hasConfig)
     config = *own.find("config");
-  merge(result, own, "");
+  mergeJson(result, own, "");
   if (hasConfig)
     result.set("config", std::move(config));
   return result;
@@ -267,11 +267,27 @@ std::shared_ptr<const Description> DescriptionSet::match(const ModelSource &sour
     }
     return nullptr;
   }
+  auto listsClass = [&](const std::string &name) {
+    for (const std::string &identity : identities(source.config, "architectures"))
+      if (lists(raw(name), "match", "architectures", identity))
+        return true;
+    return false;
+  };
   for (const char *key : {"model_type", "architectures"})
-    for (const std::string &identity : identities(source.config, key))
-      for (const std::string &name : candidates)
-        if (lists(raw(name), "match", key, identity))
-          return load(name);
+    for (const std::string &identity : identities(source.config, key)) {
+      std::string found;
+      for (const std::string &name : candidates) {
+        if (!lists(raw(name), "match", key, identity))
+          continue;
+        // Where several are of one type, the class says which generation it is.
+        bool better = !found.empty() && files[name].fromUser == files[found].fromUser &&
+                      !listsClass(found) && listsClass(name);
+        if (found.empty() || better)
+          found = name;
+      }
+      if (!found.empty())
+        return load(found);
+    }
   return nullptr;
 }
 

@@ -101,6 +101,9 @@ std::string InspectReport::toText() const {
   out += "parameters   " + std::to_string(parametersTotal) + " (" + rounded(parametersTotal) + ")";
   if (parametersWithTied != parametersTotal)
     out += ", with tied copies " + std::to_string(parametersWithTied);
+  if (parametersActive != parametersTotal)
+    out += ", of which a token takes " + std::to_string(parametersActive) + " (" +
+           rounded(parametersActive) + ")";
   out += "\nstate        ";
   if (fullAttentionLayers)
     out += std::to_string(fullAttentionLayers) + " layers of full attention, " +
@@ -110,12 +113,23 @@ std::string InspectReport::toText() const {
            std::to_string(window.layers) + " layers with a window of " +
            std::to_string(window.window) + ", " + std::to_string(window.bytesPerTokenBf16) +
            " bytes a token in bf16";
+  if (recurrentStateElements || recurrentConvElements)
+    out += std::string(fullAttentionLayers || !windows.empty() ? "; " : "") +
+           std::to_string(recurrentStateElements + recurrentConvElements) +
+           " elements a sequence, " + std::to_string(recurrentConvElements) +
+           " of them of convolutions";
   out += "\nconfig keys  " + std::to_string(keysUsed.size()) + " used, " +
          std::to_string(keysIrrelevant.size()) + " irrelevant, " +
          std::to_string(keysUnknown.size()) + " unknown\ntensors\n";
   for (const Tensor &tensor : tensors)
     out += "  " + std::to_string(tensor.count) + " x " + tensor.name + " " +
            shapeText(tensor.shape) + "\n";
+  if (!mtp.empty()) {
+    out += "tensors for multi-token prediction, which are left out and not counted\n";
+    for (const Tensor &tensor : mtp)
+      out += "  " + std::to_string(tensor.count) + " x " + tensor.name + " " +
+             shapeText(tensor.shape) + "\n";
+  }
   if (!reasons.empty())
     out += "reasons\n";
   for (const std::string &reason : reasons)

@@ -307,7 +307,7 @@ void Resolver::checkUses() {
             description.file + ": weights are declared and read by no statement: " + roles +
                 "; use them in the statements, set roles that the model does not have to null in "
                 "\"tensors\" and in \"gguf.tensors\", or say by \"when\" which layers have them (a bias is only added by "
-                "'linear' and 'expert_linear')");
+                "'linear', 'expert_linear' and 'causal_conv')");
   reportUnreadParams();
 }
 
@@ -371,6 +371,7 @@ void Resolver::runSteps() {
   readFacts();
   readLayerCount();
   choosePrefixes();
+  chooseForms();
   buildFamilies();
   resolveTies();
   if (source.checkpoint)

@@ -19,11 +19,16 @@ public:
     root(description.layerCount);
     for (const CheckDef &check : description.checks)
       root(check.condition);
-    for (const TensorDef &tensor : description.tensors) {
-      for (const ExprPtr &expr : {tensor.shape, tensor.when, tensor.bias, tensor.tied})
+    tensors(description.tensors);
+    for (const FormDef &form : description.forms) {
+      root(form.when);
+      tensors(form.tensors);
+    }
+    if (description.mtp) {
+      for (const ExprPtr &expr : {description.mtp->count, description.mtp->from,
+                                  description.mtp->like})
         root(expr);
-      for (const auto &part : tensor.parts)
-        root(part.second);
+      tensors(description.mtp->tensors);
     }
     for (const PrefixDef &prefix : description.prefixes)
       root(prefix.when);
@@ -41,6 +46,16 @@ private:
   void root(const ExprPtr &expr) {
     if (expr)
       walk(*expr, {"i"}, nullptr, false);
+  }
+
+  void tensors(const std::vector<TensorDef> &list) {
+    for (const TensorDef &tensor : list) {
+      for (const ExprPtr &expr : {tensor.shape, tensor.when, tensor.bias, tensor.tied,
+                                  tensor.experts, tensor.groups, tensor.stored})
+        root(expr);
+      for (const TensorPart &part : tensor.parts)
+        root(part.rows);
+    }
   }
 
   /// Names mean what they do when it runs: local values go before parameters, blocks before

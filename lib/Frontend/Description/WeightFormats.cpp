@@ -114,7 +114,7 @@ WeightFormatChoice chooseWeightFormats(ResolvedModel &model, const std::string &
       tell("stays " + std::string(stored->name) + ": it is quantised already");
       continue;
     }
-    if (family.transposed) {
+    if (family.transposed || family.view.strides.back() != 1) {
       tell("stays as it is: it is stored transposed");
       continue;
     }

@@ -139,7 +139,11 @@ Importer::Results Importer::embedding(const OpCall &call) {
   const WeightRef &weight = weightArg(call, 1);
   mlir::Value table = paramOf(call, weight);
   int64_t width = cast<WeightType>(table.getType()).getShape().back();
-  return handle(EmbeddingOp::create(b, at(call, &weight), rows(width), tensor(call, 0), table));
+  IntegerAttr otherwise;
+  if (const auto *row = call.findNamed("otherwise"); row && !row->isNull())
+    otherwise = b.getI64IntegerAttr(*row->get<int64_t>());
+  return handle(EmbeddingOp::create(b, at(call, &weight), rows(width), tensor(call, 0), table,
+                                    otherwise));
 }
 
 Importer::Results Importer::positionEmbedding(const OpCall &call) {

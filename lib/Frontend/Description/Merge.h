@@ -1,0 +1,17 @@
+//===- Merge.h - one part of a description over another ---------*- C++ -*-===//
+#ifndef LLMC_LIB_FRONTEND_DESCRIPTION_MERGE_H
+#define LLMC_LIB_FRONTEND_DESCRIPTION_MERGE_H
+
+#include "llmc/Frontend/Json.h"
+
+#include <string>
+
+namespace llmc::frontend {
+
+/// Objects merge member by member, null removes, anything else replaces. `path` is where both
+/// stand in the description: a few lists are added to.
+void mergeJson(Json &base, const Json &over, const std::string &path);
+
+} // namespace llmc::frontend
+
+#endif // LLMC_LIB_FRONTEND_DESCRIPTION_MERGE_H
