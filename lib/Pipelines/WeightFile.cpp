@@ -64,9 +64,10 @@ private:
   void *base = nullptr;
 };
 
+/// One matrix of a member of packed weights.
 struct Member {
   plan::WeightsOp weights;
-  int64_t layer, offset;
+  int64_t layer, matrix, offset;
   /// Whose part it is, and of how many.
   int64_t rank, ranks;
   ConversionReport *report;
@@ -83,76 +84,118 @@ kernels::Storage storageOf(plan::WeightsOp weights) {
   return *kernels::findStorage(plan::stringifyStorage(weights.getStorage()));
 }
 
-/// Rows [row, row + rows) of a float matrix that is stored as [columns, `stored`], columns from
-/// `column` on: a transposed copy, in blocks that stay in cache.
-void copyTransposed(std::span<const std::byte> from, int64_t stored, int64_t row, int64_t rows,
-                    int64_t column, int64_t cols, int64_t element, std::span<std::byte> to) {
+/// The rows of a part of a tensor of plain elements one after another, by blocks that stay in
+/// cache.
+void copyPart(std::span<const std::byte> from, const StoredPart &part, int64_t element,
+              std::span<std::byte> to) {
   constexpr int64_t block = 32;
-  for (int64_t r0 = 0; r0 < rows; r0 += block)
-    for (int64_t c0 = 0; c0 < cols; c0 += block)
-      for (int64_t r = r0; r < std::min(rows, r0 + block); ++r)
-        for (int64_t c = c0; c < std::min(cols, c0 + block); ++c)
-          std::memcpy(to.data() + (r * cols + c) * element,
-                      from.data() + ((column + c) * stored + row + r) * element,
-                      size_t(element));
+  for (int64_t r0 = 0; r0 < part.rows; r0 += block)
+    for (int64_t c0 = 0; c0 < part.columns; c0 += block)
+      for (int64_t r = r0; r < std::min(part.rows, r0 + block); ++r)
+        for (int64_t c = c0; c < std::min(part.columns, c0 + block); ++c)
+          std::memcpy(to.data() + (r * part.columns + c) * element,
+                      from.data() + part.at(r, c) * element, size_t(element));
 }
 
-/// The bytes of a source's rows, one row after another. The tensor may hold more rows (a fused
-/// projection), be divided between ranks by rows or columns, or be stored transposed.
+/// The member's part of a dimension that the ranks divide: where it begins, and how long the
+/// whole is.
+struct RankPart {
+  int64_t first = 0, whole;
+};
+
+RankPart rankPart(const Member &member, int64_t dimension, int64_t size) {
+  auto split = member.weights->getAttrOfType<mlir::IntegerAttr>(splitAttrName);
+  if (!split || split.getInt() != dimension)
+    return {0, size};
+  return {member.rank * size, member.ranks * size};
+}
+
+/// Which elements of its tensor are a source's rows.
+StoredPart storedPart(plan::SourceAttr source, const Member &member) {
+  plan::WeightsOp weights = member.weights;
+  int64_t matrices = weights.getMatrices();
+  // Matrices are a dimension of their own.
+  int64_t dimension = matrices > 1 ? 1 : 0;
+  StoredPart part;
+  part.rows = source.getRows();
+  part.columns = weights.getCols();
+  RankPart matrix = rankPart(member, matrices > 1 ? 0 : -1, matrices);
+  RankPart rows = rankPart(member, dimension, part.rows);
+  RankPart columns = rankPart(member, dimension + 1, part.columns);
+  int64_t number = source.isByMatrix() ? 0 : matrix.first + member.matrix;
+  if (plan::ViewAttr view = source.getView()) {
+    llvm::ArrayRef<int64_t> strides = view.getStrides();
+    part.rowStride = strides[strides.size() - 2];
+    part.columnStride = strides.back();
+    part.first = view.getFirst() + rows.first * part.rowStride + columns.first * part.columnStride;
+    if (strides.size() == 3)
+      part.first += number * strides[0];
+    part.stored = view.getNumElements();
+    return part;
+  }
+  int64_t stored = source.getOf() ? source.getOf() : rows.whole;
+  part.rowStride = source.getTransposed() ? 1 : columns.whole;
+  part.columnStride = source.getTransposed() ? stored : 1;
+  part.first = (source.getFirst() + rows.first) * part.rowStride +
+               columns.first * part.columnStride + number * stored * columns.whole;
+  part.stored = stored * columns.whole * (source.isByMatrix() ? 1 : matrix.whole);
+  return part;
+}
+
+/// The bytes of a source's rows, one row after another. The tensor may hold more (a fused
+/// projection, all experts), be divided between ranks, or have them in another order.
 SourceBytes tensorBytes(const frontend::Checkpoint &checkpoint, plan::SourceAttr source,
                         const Member &member) {
   plan::WeightsOp weights = member.weights;
   std::string name = frontend::expandLayerName(source.getTensor().str(), member.layer);
+  name = frontend::expandExpertName(
+      name, member.matrix + rankPart(member, weights.getMatrices() > 1 ? 0 : -1,
+                                     weights.getMatrices()).first);
   const frontend::CheckpointTensor *tensor = checkpoint.find(name);
   if (!tensor)
     throw InputError("tensor '" + name + "' is not in the checkpoint, weights '" +
                      weights.getSymName().str() + "' need it");
   std::span<const std::byte> bytes = checkpoint.data(*tensor);
-  auto split = weights->getAttrOfType<mlir::IntegerAttr>(splitAttrName);
-  int64_t rows = source.getRows(), cols = weights.getCols();
-  bool byRows = split && split.getInt() == 0, byCols = split && split.getInt() == 1;
-  int64_t first = source.getFirst() + (byRows ? member.rank * rows : 0);
-  int64_t column = byCols ? member.rank * cols : 0;
-  int64_t stored = source.getOf() ? source.getOf() : rows * (byRows ? member.ranks : 1);
+  StoredPart part = storedPart(source, member);
   kernels::Storage storage = storageOf(weights);
-  const frontend::StorageFormat *format =
-      frontend::findStorageFormat(kernels::storageInfo(storage).name);
+  kernels::StorageInfo info = kernels::storageInfo(storage);
+  const frontend::StorageFormat *format = frontend::findStorageFormat(info.name);
   if (tensor->format && format && tensor->format != format) {
     SourceBytes converted;
-    converted.copy = convertedRows(checkpoint, *tensor,
-                                   {first, rows, column, cols, stored,
-                                    cols * (byCols ? member.ranks : 1), source.getTransposed()},
-                                   *format, member.report);
+    converted.copy = convertedRows(checkpoint, *tensor, part, *format, member.report);
     converted.bytes = converted.copy;
     return converted;
   }
-  int64_t rowBytes = kernels::sourceRowBytes(storage, cols);
-  int64_t storedRowBytes = kernels::sourceRowBytes(storage, cols * (byCols ? member.ranks : 1));
-  if (first + rows > stored || int64_t(bytes.size()) != stored * storedRowBytes)
+  if (part.columnStride != 1 && !info.isFloat())
+    throw InputError("tensor '" + name + "' is stored transposed and as " +
+                     std::string(info.name) + "; only plain floats can be transposed, convert "
+                     "it to f32, f16 or bf16");
+  // In blocks from here on.
+  bool wholeBlocks = part.columns % info.block == 0 && part.first % info.block == 0 &&
+                     part.stored % info.block == 0 &&
+                     (part.rows == 1 || part.rowStride % info.block == 0);
+  if (!part.isInside() || !wholeBlocks ||
+      int64_t(bytes.size()) != part.stored / info.block * info.blockBytes)
     throw InputError("tensor '" + name + "' has " + std::to_string(bytes.size()) +
-                     " bytes, rows " + std::to_string(first) + " to " +
-                     std::to_string(first + rows) + " of " + std::to_string(stored) + " need " +
-                     std::to_string(stored * storedRowBytes) +
-                     (split ? " for " + std::to_string(member.ranks) + " ranks" : ""));
-  if (!source.getTransposed() && !byCols)
-    return {bytes.subspan(size_t(first * rowBytes), size_t(rows * rowBytes)), {}};
-  SourceBytes part;
-  part.copy.resize(size_t(rows * rowBytes));
-  if (source.getTransposed()) {
-    kernels::StorageInfo info = kernels::storageInfo(storage);
-    if (!info.isFloat())
-      throw InputError("tensor '" + name + "' is stored transposed and as " +
-                       std::string(info.name) + "; only plain floats can be transposed, convert "
-                       "it to f32, f16 or bf16");
-    copyTransposed(bytes, stored, first, rows, column, cols, info.blockBytes, part.copy);
-  } else {
-    for (int64_t row = 0; row < rows; ++row)
-      std::memcpy(part.copy.data() + row * rowBytes,
-                  bytes.data() + (first + row) * storedRowBytes + member.rank * rowBytes,
+                     " bytes, the program takes " + std::to_string(part.rows) + " rows of " +
+                     std::to_string(part.columns) + " out of " + std::to_string(part.stored) +
+                     " elements of " + std::string(info.name) +
+                     (member.ranks > 1 ? " for " + std::to_string(member.ranks) + " ranks" : ""));
+  int64_t rowBytes = kernels::sourceRowBytes(storage, part.columns);
+  int64_t begin = part.first / info.block * info.blockBytes;
+  if (part.columnStride == 1 && (part.rowStride == part.columns || part.rows == 1))
+    return {bytes.subspan(size_t(begin), size_t(part.rows * rowBytes)), {}};
+  SourceBytes taken;
+  taken.copy.resize(size_t(part.rows * rowBytes));
+  if (part.columnStride != 1)
+    copyPart(bytes, part, info.blockBytes, taken.copy);
+  else
+    for (int64_t row = 0; row < part.rows; ++row)
+      std::memcpy(taken.copy.data() + row * rowBytes,
+                  bytes.data() + begin + row * part.rowStride / info.block * info.blockBytes,
                   size_t(rowBytes));
-  }
-  part.bytes = part.copy;
-  return part;
+  taken.bytes = taken.copy;
+  return taken;
 }
 
 /// Vectors as f32, one source after another or alternating.
@@ -166,8 +209,14 @@ void packRows(const Member &member, const frontend::Checkpoint &checkpoint,
   int64_t count = int64_t(weights.getSources().size()), index = 0, start = 0;
   for (plan::SourceAttr source : sources) {
     std::vector<float> values(size_t(source.getRows() * cols), 0.0f);
-    if (mlir::DenseF32ArrayAttr constants = source.getValues())
-      std::copy(constants.asArrayRef().begin(), constants.asArrayRef().end(), values.begin());
+    if (mlir::DenseF32ArrayAttr constants = source.getValues()) {
+      // One set for all members, or one for each.
+      llvm::ArrayRef<float> all = constants;
+      if (all.size() != values.size())
+        all = all.slice(size_t(*weights.getLayersAttr().getMember(member.layer)) * values.size(),
+                        values.size());
+      std::copy(all.begin(), all.end(), values.begin());
+    }
     else if (!source.isZeros())
       kernels::rowsToF32(storageOf(weights), tensorBytes(checkpoint, source, member).bytes,
                          values);
@@ -182,7 +231,8 @@ void packRows(const Member &member, const frontend::Checkpoint &checkpoint,
 
 void packMember(const Member &member, const frontend::Checkpoint &checkpoint, MappedOutput &file) {
   plan::WeightsOp weights = member.weights;
-  std::span<std::byte> out = file.at(uint64_t(member.offset), uint64_t(weights.getBytes()));
+  std::span<std::byte> out = file.at(uint64_t(member.offset),
+                                     uint64_t(weights.getBytes() / weights.getMatrices()));
   auto panels = llvm::dyn_cast<plan::PanelsAttr>(weights.getLayout());
   if (!panels)
     return packRows(member, checkpoint, out);
@@ -218,16 +268,20 @@ void writeWeightFile(plan::ProgramOp program, const frontend::Checkpoint &checkp
           layers.push_back(layer);
     else
       layers.push_back(0);
+    int64_t matrices = weights.getMatrices();
     for (auto [m, layer] : llvm::enumerate(layers))
-      members.push_back({weights, layer, base + int64_t(m) * stride, rank, program.getRanks(),
-                         report});
+      for (int64_t matrix = 0; matrix < matrices; ++matrix)
+        members.push_back({weights, layer, matrix,
+                           base + int64_t(m) * stride + matrix * (weights.getBytes() / matrices),
+                           rank, program.getRanks(), report});
     bytes = std::max<int64_t>(bytes, weights.getEnd());
   }
   MappedOutput file(path, uint64_t(bytes));
   std::atomic<uint64_t> done{0};
   forEachOnThreads(threads, members.size(), [&](size_t i) {
     packMember(members[i], checkpoint, file);
-    done += uint64_t(members[i].weights.getBytes());
+    plan::WeightsOp weights = members[i].weights;
+    done += uint64_t(weights.getBytes() / weights.getMatrices());
     if (progress)
       progress(done, uint64_t(bytes));
   });

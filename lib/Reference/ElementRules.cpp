@@ -1,6 +1,7 @@
 //===- ElementRules.cpp - arithmetic of rows, heads and streams -----------===//
 #include "RuleSets.h"
 
+#include "llmc/Dialect/LLM/IR/Elements.h"
 #include "llmc/Reference/Evaluator.h"
 
 #include <algorithm>
@@ -43,13 +44,19 @@ template <typename T> static llvm::Error binary(llm::BinaryOp op, OpContext<T> &
   bool heads = std::max(a.rank(), b.rank()) == 3;
   Shape left = asHeads(a.shape, heads), right = asHeads(b.shape, heads);
   llvm::SmallVector<int64_t> all = llm::BinaryOp::broadcast(a.shape, b.shape);
+  // A weight's rows are all alike, so there are as many as the other operand has.
+  bool any[2] = {bool(llm::weightBehind(op.getLhs())), bool(llm::weightBehind(op.getRhs()))};
+  if (!all.empty() && any[0] != any[1]) {
+    all[0] = any[0] ? right[0] : left[0];
+    (any[0] ? left : right)[0] = all[0];
+  }
   if (all.empty() || left[0] != right[0])
     return context.error("needs operands that fit, they are " + shapeText(a.shape) + " and " +
                          shapeText(b.shape));
   HostTensor<T> y(all);
   Shape out = asHeads(y.shape, heads);
   auto at = [](const HostTensor<T> &x, const Shape &shape, int64_t t, int64_t h, int64_t d) {
-    return x.data[size_t((t * shape[1] + (shape[1] == 1 ? 0 : h)) * shape[2] +
+    return x.data[size_t(((x.rows() == shape[0] ? t : 0) * shape[1] + (shape[1] == 1 ? 0 : h)) * shape[2] +
                          (shape[2] == 1 ? 0 : d))];
   };
   size_t i = 0;

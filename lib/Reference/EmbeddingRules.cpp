@@ -16,6 +16,11 @@ template <typename T> static llvm::Error embedding(llm::EmbeddingOp op, OpContex
   int64_t width = table.shape[1];
   HostTensor<T> y({int64_t(tokens.size()), width});
   for (auto [t, token] : llvm::enumerate(tokens)) {
+    if ((token < 0 || token >= table.shape[0]) && op.getOtherwise()) {
+      std::copy_n(table.values->begin() + int64_t(*op.getOtherwise()) * width, width,
+                  y.row(int64_t(t)));
+      continue;
+    }
     if (token < 0 || token >= table.shape[0])
       return context.error("token " + llvm::Twine(token) + " is outside of the table's " +
                            llvm::Twine(table.shape[0]) + " rows");

@@ -62,3 +62,19 @@ func.func @position_embedding(%batch: !llm.batch, %table: !llm.weight<[4, 3], #l
       #llm.dense<f32>> -> tensor<?x3xf32>
   return %y : tensor<?x3xf32>
 }
+
+// Tokens 4 and -1 are outside of the table and read its row 1.
+// CHECK: otherwise step 0 result 0: [4, 2]
+// CHECK-NEXT: [0.5000000000 -1.5000000000]
+// CHECK-NEXT: [0.2500000000 2.0000000000]
+// CHECK-NEXT: [1.7500000000 0.3750000000]
+// CHECK-NEXT: [0.5000000000 -1.5000000000]
+func.func @otherwise(%tokens: tensor<?xi32>, %table: !llm.weight<[3, 2], #llm.dense<f32>>)
+    -> tensor<?x2xf32> attributes {test.steps = [
+    {args = [
+      dense<[4, 0, 2, -1]> : tensor<4xi32>,
+      dense<[[0.25, 2.0], [0.5, -1.5], [1.75, 0.375]]> : tensor<3x2xf32>]}]} {
+  %y = llm.embedding %tokens, %table otherwise 1 : tensor<?xi32>, !llm.weight<[3, 2],
+      #llm.dense<f32>> -> tensor<?x2xf32>
+  return %y : tensor<?x2xf32>
+}

@@ -47,6 +47,9 @@ const Function functions[] = {
     {"cos", cosine, cosl, -1e6f, 1e6f, 0, 1e-7},
     {"sin_small", sine, sinl, -100, 100, 0, 1e-7},
     {"cos_small", cosine, cosl, -100, 100, 0, 1e-7},
+    {"log", polyLog, logl, 1e-6f, 1e9f, 1, 0},
+    {"log_near_1", polyLog, logl, 0.5f, 2, 1, 0},
+    {"log1p", polyLog1p, log1pl, 0, 1, 2, 0},
     {"silu", silu, exactSilu, -80, 80, 4, 0},
     {"gelu_erf", geluErf, exactGeluErf, -20, 20, 0, 6e-7},
     {"gelu_tanh", geluTanh, exactGeluTanh, -20, 20, 0, 6e-7},
@@ -143,6 +146,20 @@ TEST_F(PolynomialsTest, SpecialValues) {
     EXPECT_EQ(s[4], 0);
     EXPECT_TRUE(std::isnan(s[8]));
     EXPECT_TRUE(std::isnan(s[9]));
+    const Function *log = nullptr;
+    for (const Function &f : functions)
+      if (f.build == polyLog && !log)
+        log = &f;
+    Buffer<float> l = run(*log, *variant, in);
+    EXPECT_TRUE(std::isnan(l[0]));
+    EXPECT_TRUE(std::isnan(l[2]));
+    EXPECT_EQ(l[3], -inf);
+    EXPECT_EQ(l[4], -inf);
+    EXPECT_EQ(l[5], 0);
+    EXPECT_EQ(l[8], inf);
+    EXPECT_TRUE(std::isnan(l[9]));
+    in[0] = 1e-40f;
+    EXPECT_NEAR(run(*log, *variant, in)[0], -92.1034, 1e-3);
     Buffer<float> c = run(functions[4], *variant, in);
     EXPECT_EQ(c[4], 1);
   }

@@ -163,6 +163,8 @@ LogicalResult Converter::lowerEmbedding(const Unit &unit) {
   spec.rows = type.getShape()[0];
   spec.cols = type.getShape()[1];
   spec.tile = kernels::linearTile(spec.rows, /*gated=*/false);
+  if (!ofPositions)
+    spec.otherwise = cast<EmbeddingOp>(embedding).getOtherwise();
   if (ofPositions) {
     spec.index = kernels::TableIndex::Position;
     spec.offset = ofPositions.getOffset();

@@ -29,61 +29,121 @@ kernels::Activation kernelActivation(llm::Activation activation) {
 
 namespace {
 
-/// Width of one row of an operation's program, and rows a token: norms work on the last
-/// dimension, all else on whole rows or on parts of them.
-std::pair<int64_t, int64_t> rowShape(ArrayRef<Operation *> ops) {
-  bool perHead = llvm::any_of(ops, [](Operation *op) {
-    return isa<RMSNormOp, LayerNormOp>(op) &&
-           cast<RankedTensorType>(op->getResult(0).getType()).getRank() == 3;
-  });
-  ArrayRef<int64_t> shape =
-      cast<RankedTensorType>(ops.back()->getResult(0).getType()).getShape();
-  if (perHead)
-    return {shape[2], shape[1]};
-  int64_t width = 1;
-  for (int64_t dim : shape.drop_front())
-    width *= dim;
+/// The rows that a unit's program runs over: `heads` a token, each of `width` elements.
+struct Frame {
+  int64_t width = 0, heads = 1;
+  /// Every value is all of a token's elements, so that rows may be cut or joined.
+  bool isFlat = true;
+};
+
+/// A value's dimensions beside the tokens as [heads, width]. A row beside heads has one element
+/// a head.
+std::pair<int64_t, int64_t> asHeads(Value value, bool besideHeads) {
+  ArrayRef<int64_t> shape = cast<RankedTensorType>(value.getType()).getShape();
+  if (shape.size() == 3)
+    return {shape[1], shape[2]};
+  return besideHeads ? std::pair(shape[1], int64_t(1)) : std::pair(int64_t(1), shape[1]);
+}
+
+int64_t rankOf(Value value) { return cast<RankedTensorType>(value.getType()).getRank(); }
+
+/// What decides the shape of an operation's rows: its result, or what a statistic is of.
+Value framing(Operation *op) {
+  auto statistic = dyn_cast<RowStatOp>(op);
+  return statistic ? Value(statistic.getInput()) : Value(op->getResult(0));
+}
+
+Frame frameOf(ArrayRef<Operation *> ops) {
+  Frame frame;
+  Value rows = framing(ops.front());
+  auto sizeOf = [](Value value) {
+    return ShapedType::getNumElements(
+        cast<RankedTensorType>(value.getType()).getShape().drop_front());
+  };
+  for (Operation *op : ops) {
+    if (Value own = framing(op); sizeOf(own) > sizeOf(rows))
+      rows = own;
+    // Norms and statistics are of one head; other operations do not care where a token's row is
+    // cut, as long as all their operands are cut alike.
+    if (isa<RMSNormOp, LayerNormOp, SoftmaxOp, RowStatOp, MixOp, SliceOp, PositionScaleOp>(op))
+      frame.isFlat = false;
+    if (auto binary = dyn_cast<BinaryOp>(op))
+      frame.isFlat &= binary.getLhs().getType() == binary.getRhs().getType();
+  }
+  auto [heads, width] = asHeads(rows, false);
+  if (!frame.isFlat)
+    return {width, heads, false};
+  width *= heads;
   // A long row of independent elements, such as logits, is work for several threads.
-  bool independent = llvm::none_of(ops, [](Operation *op) {
-    return isa<RMSNormOp, LayerNormOp, SelectRowsOp>(op);
-  });
+  bool chosen = llvm::any_of(ops, [](Operation *op) { return isa<SelectRowsOp>(op); });
   constexpr int64_t longRow = 8192, mostParts = 64;
   int64_t parts = 1;
-  while (independent && width / parts > longRow && width / parts % 32 == 0 && parts < mostParts)
+  while (!chosen && width / parts > longRow && width / parts % 32 == 0 && parts < mostParts)
     parts *= 2;
-  return {width / parts, parts};
+  return {width / parts, parts, true};
 }
 
 } // namespace
 
 LogicalResult Converter::lowerRows(const Unit &unit) {
-  auto [width, rowsPerToken] = rowShape(unit.ops);
-  RowProgram program(width, rowsPerToken);
+  Frame frame = frameOf(unit.ops);
+  RowProgram program(frame.width, frame.heads);
   SmallVector<plan::UseAttr> uses;
   DenseMap<Value, RowProgram::Node> nodes;
+  /// Inputs over which a result may be written.
   SmallVector<std::pair<Value, unsigned>> inputs;
   plan::Extent rows = plan::Extent::Tokens;
   MLIRContext *context = module.getContext();
+  bool besideHeads = llvm::any_of(unit.ops, [](Operation *op) {
+    return rankOf(framing(op)) == 3;
+  });
 
-  auto operandFor = [&, rowWidth = width](const RowBuffer &buffer, unsigned operand) {
-    return kernels::RowOperand{operand, buffer.stride, buffer.offset, rowWidth};
+  /// Where a row of `value` lies: its own head, or its only one.
+  auto place = [&](Value value, kernels::RowOperand operand) {
+    auto [heads, width] = asHeads(value, besideHeads);
+    operand.scalar = !frame.isFlat && width == 1 && frame.width != 1;
+    if (frame.heads == 1)
+      operand.inner = operand.stride && !operand.scalar ? frame.width : 0;
+    else
+      operand.inner = frame.isFlat ? frame.width : heads == 1 ? 0 : width;
+    return operand;
   };
-  auto read = [&](Value value, Operation *op) -> FailureOr<RowProgram::Node> {
-    if (auto known = nodes.find(value); known != nodes.end())
-      return known->second;
-    auto buffer = bufferOf(unit.resolve(value), unit.op);
+  auto operandFor = [&](const RowBuffer &buffer, unsigned operand) {
+    return kernels::RowOperand{operand, buffer.stride, buffer.offset, frame.width};
+  };
+  /// The operand of a value from outside, before any choice of elements.
+  auto operandOf = [&](Value value, Operation *op) -> FailureOr<kernels::RowOperand> {
+    Value source = unit.resolve(value);
+    if (Value weight = weightBehind(source)) {
+      auto packedWeight = packRows(unit.op->getLoc(), unit.resolve(weight));
+      if (failed(packedWeight))
+        return failure();
+      kernels::RowOperand operand{unsigned(uses.size()), 0, 0, 0};
+      uses.push_back(use(*packedWeight));
+      return place(value, operand);
+    }
+    auto buffer = bufferOf(source, unit.op);
     if (failed(buffer))
       return failure();
-    kernels::RowOperand operand = operandFor(*buffer, unsigned(uses.size()));
+    kernels::RowOperand operand =
+        place(value, {unsigned(uses.size()), buffer->stride, buffer->offset, 0});
     if (isa<SelectRowsOp>(op)) {
       operand.index = kernels::RowIndex::OutputRow;
       rows = plan::Extent::Outputs;
     } else {
       rows = buffer->rows;
     }
-    inputs.push_back({unit.resolve(value), unsigned(uses.size())});
+    inputs.push_back({source, unsigned(uses.size())});
     uses.push_back(use(*buffer, plan::Access::Read));
-    return nodes[value] = program.input(operand);
+    return operand;
+  };
+  auto read = [&](Value value, Operation *op) -> FailureOr<RowProgram::Node> {
+    if (auto known = nodes.find(value); known != nodes.end())
+      return known->second;
+    auto operand = operandOf(value, op);
+    if (failed(operand))
+      return failure();
+    return nodes[value] = program.input(*operand);
   };
   auto constant = [&](Value weight) -> FailureOr<RowProgram::Node> {
     if (!weight)
@@ -96,19 +156,47 @@ LogicalResult Converter::lowerRows(const Unit &unit) {
     uses.push_back(use(*packedWeight));
     return program.constant(operand);
   };
+  /// A part of each row of the input.
+  auto part = [&](SliceOp slice) -> FailureOr<RowProgram::Node> {
+    auto operand = operandOf(slice.getInput(), slice);
+    if (failed(operand))
+      return failure();
+    operand->offset += int64_t(slice.getFrom());
+    operand->scalar = slice.getSize() == 1 && frame.width != 1;
+    return program.input(*operand);
+  };
+  /// y[i] = sum_j c[i, j] * x[j], one chain from zero.
+  auto mix = [&](MixOp op) -> FailureOr<RowProgram::Node> {
+    auto c = operandOf(op.getCoefficients(), op), x = operandOf(op.getInput(), op);
+    if (failed(c) || failed(x))
+      return failure();
+    int64_t columns = cast<RankedTensorType>(op.getCoefficients().getType()).getShape()[2];
+    c->scalar = frame.width != 1;
+    x->inner = 0;
+    RowProgram::Node sum = RowProgram::none;
+    for (int64_t j = 0; j < columns; ++j) {
+      RowProgram::Node factor = program.input(*c), row = program.input(*x);
+      // A product that starts from zero has no negative zeros.
+      sum = j ? program.fma(factor, row, sum) : program.addConstant(program.mul(factor, row), 0);
+      ++c->offset;
+      x->offset += frame.width;
+    }
+    return sum;
+  };
 
   for (Operation *op : unit.ops) {
     SmallVector<RowProgram::Node> in;
-    for (Value operand : op->getOperands()) {
-      if (isa<BatchType>(operand.getType()))
-        continue;
-      auto node = isa<WeightType>(operand.getType()) ? constant(operand) : read(operand, op);
-      if (failed(node))
-        return failure();
-      in.push_back(*node);
-    }
-    RowProgram::Node node =
-        TypeSwitch<Operation *, RowProgram::Node>(op)
+    if (!isa<SliceOp, MixOp, WeightRowsOp>(op))
+      for (Value operand : op->getOperands()) {
+        if (isa<BatchType>(operand.getType()))
+          continue;
+        auto node = isa<WeightType>(operand.getType()) ? constant(operand) : read(operand, op);
+        if (failed(node))
+          return failure();
+        in.push_back(*node);
+      }
+    FailureOr<RowProgram::Node> node =
+        TypeSwitch<Operation *, FailureOr<RowProgram::Node>>(op)
             .Case([&](RMSNormOp norm) {
               return program.rmsNorm(in[0], norm.getScale() ? in[1] : RowProgram::none,
                                      float(norm.getEpsilon().convertToDouble()),
@@ -123,6 +211,15 @@ LogicalResult Converter::lowerRows(const Unit &unit) {
             .Case([&](ScaleOp scale) {
               return program.scale(in[0], float(scale.getFactor().convertToDouble()));
             })
+            .Case([&](OffsetOp offset) {
+              return program.addConstant(in[0], float(offset.getTerm().convertToDouble()));
+            })
+            .Case([&](ClampOp clamp) {
+              constexpr float infinity = std::numeric_limits<float>::infinity();
+              return program.clamp(
+                  in[0], clamp.getLow() ? float(clamp.getLow()->convertToDouble()) : -infinity,
+                  clamp.getHigh() ? float(clamp.getHigh()->convertToDouble()) : infinity);
+            })
             .Case([&](SoftcapOp bound) {
               return program.softcap(in[0], float(bound.getCap().convertToDouble()));
             })
@@ -132,16 +229,51 @@ LogicalResult Converter::lowerRows(const Unit &unit) {
             .Case([&](GateOp gate) {
               return program.gate(kernelActivation(gate.getFunction()), in[0], in[1]);
             })
+            .Case([&](BinaryOp binary) {
+              switch (binary.getFunction()) {
+              case BinaryFunction::Add: return program.add(in[0], in[1]);
+              case BinaryFunction::Sub: return program.sub(in[0], in[1]);
+              case BinaryFunction::Mul: return program.mul(in[0], in[1]);
+              case BinaryFunction::Div: return program.div(in[0], in[1]);
+              case BinaryFunction::Min: return program.min(in[0], in[1]);
+              case BinaryFunction::Max: return program.max(in[0], in[1]);
+              }
+              llvm_unreachable("closed enum");
+            })
+            .Case([&](SoftmaxOp) { return program.softmax(in[0]); })
+            .Case([&](RowStatOp statistic) {
+              switch (statistic.getStatistic()) {
+              case RowStatistic::Mean: return program.mean(in[0]);
+              case RowStatistic::Deviation: return program.deviation(in[0]);
+              case RowStatistic::Sum: return program.sum(in[0]);
+              case RowStatistic::Max: return program.rowMax(in[0]);
+              }
+              llvm_unreachable("closed enum");
+            })
+            .Case([&](PositionScaleOp scale) {
+              return program.positionScale(float(scale.getScale().convertToDouble()),
+                                           int64_t(scale.getPeriod()), int64_t(scale.getShift()));
+            })
+            .Case([&](SliceOp slice) { return part(slice); })
+            .Case([&](MixOp op) { return mix(op); })
+            .Case([&](WeightRowsOp op) { return read(op.getResult(), op); })
             .Case([&](SelectRowsOp) { return in[0]; });
-    nodes[op->getResult(0)] = node;
+    if (failed(node))
+      return failure();
+    nodes[op->getResult(0)] = *node;
   }
 
+  // Rows that are chosen from others, or read by several items, are never written over.
+  bool shares = !unit.all<SelectRowsOp>().empty() || !unit.all<MixOp>().empty();
   for (Operation *op : unit.ops) {
     Value inside = op->getResult(0);
     if (!unit.isResult(inside))
       continue;
-    // In place over the first input that dies here and has the result's shape. Rows that are
-    // chosen from others are never in place: another row may still be read.
+    kernels::RowOperand shape = place(inside, {0, 1, 0, 0});
+    bool whole = !shape.scalar && (frame.heads == 1 || shape.inner == frame.width);
+    int64_t width = ShapedType::getNumElements(
+        cast<RankedTensorType>(inside.getType()).getShape().drop_front());
+    // In place over the first input that dies here and has the result's shape.
     std::optional<RowBuffer> target;
     // A sum stays where the stream is, which the next layer reads.
     auto candidates = inputs;
@@ -150,7 +282,7 @@ LogicalResult Converter::lowerRows(const Unit &unit) {
         Value stream = unit.resolve(add.getStream());
         return a.first == stream && b.first != stream;
       });
-    if (unit.all<SelectRowsOp>().empty())
+    if (!shares && whole)
       for (auto [value, operand] : candidates) {
         const RowBuffer &buffer = buffers[value];
         // Nor where another operand lies in the same memory.
@@ -159,7 +291,7 @@ LogicalResult Converter::lowerRows(const Unit &unit) {
         }) || llvm::count_if(uses, [&](plan::UseAttr other) {
           return other.getSymbol().getValue() == buffer.slice;
         }) > 1;
-        if (!taken && buffer.width == width * rowsPerToken && diesAt(buffer, unit.op)) {
+        if (!taken && buffer.width == frame.width * frame.heads && diesAt(buffer, unit.op)) {
           target = buffer;
           program.output(nodes[inside], operandFor(buffer, operand));
           uses[operand] = use(buffer, plan::Access::ReadWrite);
@@ -167,8 +299,13 @@ LogicalResult Converter::lowerRows(const Unit &unit) {
         }
       }
     if (!target) {
-      target = newBuffer(op->getName().stripDialect(), width * rowsPerToken, rows);
-      program.output(nodes[inside], operandFor(*target, unsigned(uses.size())));
+      target = newBuffer(op->getName().stripDialect(), width, rows);
+      kernels::RowOperand out = operandFor(*target, unsigned(uses.size()));
+      if (!frame.isFlat) {
+        out.inner = shape.inner;
+        out.scalar = shape.scalar;
+      }
+      program.output(nodes[inside], out);
       uses.push_back(use(*target, plan::Access::Write));
     }
     bind(unit.resolve(inside), *target);
@@ -179,7 +316,7 @@ LogicalResult Converter::lowerRows(const Unit &unit) {
   else
     what = unit.op->getName().getStringRef();
   launch(unit.op->getLoc(), kernels::describeKernel(context, program), uses,
-         items(rowsPerToken, rows), what);
+         items(frame.heads, rows), what);
   return success();
 }
 

@@ -47,13 +47,36 @@ static std::string packedKey(StringRef name, StringRef layout, LayersAttr layers
   return key;
 }
 
-static plan::SourceAttr sourceOf(WeightFamilyOp family, int64_t rows) {
+/// Where `rows` rows of each matrix of a family come from. Its type has dimensions of matrices
+/// (`stacked`), rows and columns, of which a vector has none.
+static plan::SourceAttr sourceOf(WeightFamilyOp family, int64_t rows, bool stacked = false,
+                                 bool isVector = false) {
+  MLIRContext *context = family.getContext();
   StringRef tensor = family.getCheckpoint().value_or(family.getSource());
-  return plan::SourceAttr::get(family.getContext(), tensor, rows,
-                               StringAttr::get(family.getContext(), family.getSource()),
-                               DenseF32ArrayAttr(), family.getFirstRow().value_or(0),
-                               family.getStoredRows().value_or(0), family.getTransposed(),
-                               plan::ViewAttr());
+  int64_t first = family.getFirstRow().value_or(0), of = family.getStoredRows().value_or(0);
+  bool transposed = family.getTransposed();
+  plan::ViewAttr view;
+  if (family.getView() || (stacked && (of || transposed))) {
+    ViewAttr own = family.getEffectiveView();
+    SmallVector<int64_t> strides(own.getStrides());
+    if (isVector)
+      strides.push_back(1);
+    view = plan::ViewAttr::get(context, own.getStored(), own.getFirst(), strides);
+    first = of = 0;
+    transposed = false;
+  }
+  return plan::SourceAttr::get(context, tensor, rows,
+                               StringAttr::get(context, family.getSource()), DenseF32ArrayAttr(),
+                               first, of, transposed, view);
+}
+
+/// A symbol that nothing else has.
+static std::string freeName(llvm::StringMap<unsigned> &names, const std::string &name) {
+  std::string symbol = name;
+  for (unsigned i = 1; names.count(symbol); ++i)
+    symbol = name + "." + std::to_string(i);
+  names[symbol]++;
+  return symbol;
 }
 
 FailureOr<Converter::PackedWeight> Converter::packPanels(Location loc, ArrayRef<Value> weights,
@@ -76,13 +99,16 @@ FailureOr<Converter::PackedWeight> Converter::packPanels(Location loc, ArrayRef<
       first = type;
       layers = *own;
     }
-    if (type.getStorage() != first.getStorage() || type.getShape()[1] != first.getShape()[1] ||
-        *own != layers)
+    // All but the rows agree: [rows, columns], or [matrices, rows, columns].
+    ArrayRef<int64_t> shape = type.getShape(), other = first.getShape();
+    bool alike = shape.size() == other.size() && (shape.size() == 2 || shape.size() == 3) &&
+                 shape.back() == other.back() && (shape.size() == 2 || shape[0] == other[0]);
+    if (type.getStorage() != first.getStorage() || !alike || *own != layers)
       return emitError(loc) << "weights of one launch differ: @" << family.getSymName() << " is "
                             << type << ", the first is " << first;
-    int64_t count = type.getShape()[0];
+    int64_t count = shape[shape.size() - 2];
     rows += interleave ? (count + 15) / 16 * 16 : count;
-    sources.push_back(sourceOf(family, count));
+    sources.push_back(sourceOf(family, count, /*stacked=*/shape.size() == 3));
     name += (name.empty() ? "" : "_") + family.getSymName().str();
   }
   key = packedKey(name, (interleave ? ".gated." : ".panels.") + std::to_string(tile), layers);
@@ -91,17 +117,15 @@ FailureOr<Converter::PackedWeight> Converter::packPanels(Location loc, ArrayRef<
   auto storage = planStorage(first);
   if (!storage)
     return emitError(loc) << "no CPU kernel reads weights stored as " << first.getStorageName();
-  int64_t cols = first.getShape()[1];
+  int64_t cols = first.getShape().back();
+  int64_t matrices = first.getRank() == 3 ? first.getShape()[0] : 1;
   int64_t bytes = kernels::packedBytes(*kernels::findStorage(first.getStorageName()), rows, cols, tile);
   PackedWeight weight;
   weight.perLayer = bool(layers);
-  weight.symbol = name;
-  for (unsigned i = 1; names.count(weight.symbol); ++i)
-    weight.symbol = name + "." + std::to_string(i);
-  names[weight.symbol]++;
+  weight.symbol = freeName(names, name);
   auto op = plan::WeightsOp::create(declare, loc, weight.symbol, "weights", planLayers(layers), rows,
                                     cols, *storage, plan::PanelsAttr::get(context, tile),
-                                    interleave ? 16 : 0, bytes, sources);
+                                    interleave ? 16 : 0, bytes * matrices, sources, matrices);
   if (failed(markSplit(op, weights)))
     return failure();
   packed[key] = weight;
@@ -117,6 +141,7 @@ FailureOr<Converter::PackedWeight> Converter::packVectors(Location loc, ArrayRef
   std::optional<plan::Storage> storage;
   LayersAttr layers;
   int64_t rows = 0;
+  std::optional<int64_t> stacked;
   for (auto [i, weight] : llvm::enumerate(weights)) {
     int64_t count;
     if (!weight) {
@@ -128,9 +153,15 @@ FailureOr<Converter::PackedWeight> Converter::packVectors(Location loc, ArrayRef
       if (!family)
         return emitError(loc) << "weight is no member of a family";
       auto type = cast<WeightType>(family.getType());
-      if (type.getRank() != 1)
+      // One vector, or one for each matrix of a product.
+      int64_t matrices = type.getRank() == 2 ? type.getShape()[0] : 1;
+      if (type.getRank() > 2 || (stacked && *stacked != matrices))
         return emitError(loc) << "@" << family.getSymName() << " is " << type
-                              << ", expected a vector";
+                              << ", expected a vector"
+                              << (stacked && *stacked > 1
+                                      ? " for each of " + std::to_string(*stacked)
+                                      : std::string());
+      stacked = matrices;
       auto own = planStorage(type);
       if (!own || (storage && *storage != *own))
         return emitError(loc) << "@" << family.getSymName() << " is stored as "
@@ -141,8 +172,8 @@ FailureOr<Converter::PackedWeight> Converter::packVectors(Location loc, ArrayRef
       if (failed(here))
         return failure();
       layers = *here;
-      count = type.getShape()[0];
-      sources.push_back(sourceOf(family, count));
+      count = type.getShape().back();
+      sources.push_back(sourceOf(family, count, type.getRank() == 2, /*isVector=*/true));
       name += (name.empty() ? "" : "_") + family.getSymName().str();
     }
     rows += interleave ? (count + 15) / 16 * 16 : count;
@@ -150,15 +181,13 @@ FailureOr<Converter::PackedWeight> Converter::packVectors(Location loc, ArrayRef
   std::string key = packedKey(name, interleave ? ".alternating" : ".rows", layers);
   if (auto known = packed.find(key); known != packed.end())
     return known->second;
+  int64_t matrices = stacked.value_or(1);
   PackedWeight weight;
   weight.perLayer = bool(layers);
-  weight.symbol = name;
-  for (unsigned i = 1; names.count(weight.symbol); ++i)
-    weight.symbol = name + "." + std::to_string(i);
-  names[weight.symbol]++;
+  weight.symbol = freeName(names, name);
   auto op = plan::WeightsOp::create(declare, loc, weight.symbol, "weights", planLayers(layers), rows,
                                     1, *storage, plan::RowsAttr::get(context), interleave ? 16 : 0,
-                                    align64(rows * 4), sources);
+                                    align64(rows * 4) * matrices, sources, matrices);
   if (failed(markSplit(op, weights)))
     return failure();
   packed[key] = weight;
@@ -174,6 +203,9 @@ FailureOr<Converter::PackedWeight> Converter::packMatrix(Location loc, Value wei
   if (!storage || !isa<DenseAttr>(type.getStorage()))
     return emitError(loc) << "@" << family.getSymName() << " is stored as "
                           << type.getStorageName() << ", expected f32, f16 or bf16";
+  if (type.getRank() > 2 && (family.getView() || family.hasTensorPerExpert()))
+    return emitError(loc) << "@" << family.getSymName() << " is " << type
+                          << ", of which no kernel reads a part of a stored tensor";
   auto layers = layersHere(loc, family);
   if (failed(layers))
     return failure();
@@ -182,10 +214,7 @@ FailureOr<Converter::PackedWeight> Converter::packMatrix(Location loc, Value wei
     return known->second;
   PackedWeight matrix;
   matrix.perLayer = bool(*layers);
-  matrix.symbol = name;
-  for (unsigned i = 1; names.count(matrix.symbol); ++i)
-    matrix.symbol = name + "." + std::to_string(i);
-  names[matrix.symbol]++;
+  matrix.symbol = freeName(names, name);
   int64_t rows = type.getShape()[0], cols = type.getNumElements() / rows;
   auto op = plan::WeightsOp::create(declare, loc, matrix.symbol, "weights",
                                     planLayers(*layers), rows, cols, *storage,
@@ -235,10 +264,7 @@ Converter::PackedWeight Converter::packConstants(StringRef name, ArrayRef<float>
   if (auto known = packed.find(key); known != packed.end())
     return known->second;
   PackedWeight weight;
-  weight.symbol = name.str();
-  for (unsigned i = 1; names.count(weight.symbol); ++i)
-    weight.symbol = name.str() + "." + std::to_string(i);
-  names[weight.symbol]++;
+  weight.symbol = freeName(names, name.str());
   int64_t rows = int64_t(values.size());
   auto source =
       plan::SourceAttr::get(context, rows, DenseF32ArrayAttr::get(context, values));

@@ -20,6 +20,10 @@ public:
       Value id = k.toI64(k.load(k.i32(), k.at(ids, k.mul(t, 4)), 4));
       if (spec.offset)
         id = k.add(id, spec.offset);
+      if (spec.otherwise) {
+        Value known = k.andi(k.le(k.c(0), id), k.lt(id, k.c(spec.rows)));
+        id = k.select(known, id, k.c(*spec.otherwise));
+      }
       Value target = k.at(out, k.mul(t, spec.cols * 4));
       if (spec.tile == 0)
         plainRow(k.at(table, k.mul(id, spec.cols * info.blockBytes)), target);
@@ -192,6 +196,9 @@ std::string checkEmbedding(const EmbeddingSpec &spec) {
   if (spec.offset < 0 || spec.offset >= spec.rows)
     return "rows from " + std::to_string(spec.offset) + " on of a table of " +
            std::to_string(spec.rows);
+  if (spec.otherwise && (*spec.otherwise < 0 || *spec.otherwise >= spec.rows))
+    return "row " + std::to_string(*spec.otherwise) + " for other tokens of a table of " +
+           std::to_string(spec.rows);
   if (spec.cols % info.block)
     return "width " + std::to_string(spec.cols) + " of a " + std::string(info.name) +
            " embedding is not a multiple of " + std::to_string(info.block);
@@ -208,6 +215,8 @@ std::string embeddingKernelName(const EmbeddingSpec &spec) {
     name += "_p";
   if (spec.offset)
     name += "_o" + std::to_string(spec.offset);
+  if (spec.otherwise)
+    name += "_e" + std::to_string(*spec.otherwise);
   if (spec.scale != 1)
     name += "_x" + llvm::utohexstr(llvm::bit_cast<uint32_t>(spec.scale), /*LowerCase=*/true);
   return name;

@@ -57,6 +57,13 @@ std::string checkRowKernel(const RowProgram &program, const TargetInfo &target) 
     return problem;
   for (const RowOp &op : program.ops()) {
     switch (op.kind) {
+    case RowOpKind::PositionScale:
+      return "positions are the batch's, which device kernels do not see";
+    case RowOpKind::Mean:
+    case RowOpKind::Deviation:
+    case RowOpKind::Sum:
+    case RowOpKind::RowMax:
+      return "a row's statistic has no device kernel";
     case RowOpKind::Softmax:
       return "softmax needs exp, which has no polynomial on this target";
     case RowOpKind::Softcap:
@@ -69,6 +76,8 @@ std::string checkRowKernel(const RowProgram &program, const TargetInfo &target) 
     case RowOpKind::Input:
       if (op.operand.index != RowIndex::Item)
         return "rows are chosen by the batch, which device kernels do not see";
+      if (op.operand.scalar || op.operand.chooser >= 0)
+        return "device kernels read whole rows at places that the program fixes";
       break;
     default:
       break;
@@ -389,6 +398,11 @@ Value RowEmitter::compute(int node) {
       y = mul(y, in(1));
     return op.inputs[2] >= 0 ? add(y, in(2)) : y;
   }
+  case RowOpKind::PositionScale:
+  case RowOpKind::Mean:
+  case RowOpKind::Deviation:
+  case RowOpKind::Sum:
+  case RowOpKind::RowMax:
   case RowOpKind::Softcap:
   case RowOpKind::Softmax:
     break;

@@ -69,3 +69,11 @@ func.func @position_embedding_c3(%table: !llm.weight<[34, 64], #llm.dense<f32>>,
   %x = llm.position_embedding %batch, %table offset 34 : !llm.weight<[34, 64], #llm.dense<f32>> -> tensor<?x64xf32>
   return
 }
+
+// -----
+
+func.func @embedding_c3(%t: tensor<?xi32>, %w: !llm.weight<[8, 4], #llm.dense<f32>>) {
+  // expected-error @+1 {{row 8 of other tokens is none of the table's, of which there are 8}}
+  %y = llm.embedding %t, %w otherwise 8 : tensor<?xi32>, !llm.weight<[8, 4], #llm.dense<f32>> -> tensor<?x4xf32>
+  return
+}

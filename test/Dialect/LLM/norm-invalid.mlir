@@ -34,7 +34,7 @@ func.func @rms_norm_c3(%x: tensor<?x64xf32>, %s: !llm.weight<[64], #llm.dense<f3
 
 func.func @layer_norm_c1(%x: tensor<?x64xf32>, %s: !llm.weight<[64], #llm.dense<f32>>) {
   // expected-error @+1 {{failed to verify that all of {input, result} have same type}}
-  %y = "llm.layer_norm"(%x, %s) <{epsilon = 1.0e-5 : f64}> : (tensor<?x64xf32>, !llm.weight<[64], #llm.dense<f32>>) -> tensor<?x32xf32>
+  %y = "llm.layer_norm"(%x, %s) <{epsilon = 1.0e-5 : f64, operandSegmentSizes = array<i32: 1, 1, 0>}> : (tensor<?x64xf32>, !llm.weight<[64], #llm.dense<f32>>) -> tensor<?x32xf32>
   return
 }
 
@@ -59,5 +59,21 @@ func.func @layer_norm_c2_no_width(%x: tensor<f32>, %s: !llm.weight<[64], #llm.de
 func.func @layer_norm_c3(%x: tensor<?x64xf32>, %s: !llm.weight<[64], #llm.dense<f32>>) {
   // expected-error @+1 {{epsilon must be finite and positive but is -1}}
   %y = llm.layer_norm %x, %s eps -1.0 : tensor<?x64xf32>, !llm.weight<[64], #llm.dense<f32>>
+  return
+}
+
+// -----
+
+func.func @rms_norm_c4(%x: tensor<?x64xf32>) {
+  // expected-error @+1 {{has an offset for its scale but no scale}}
+  %y = llm.rms_norm %x eps 1.0e-5 offset 1.0 : tensor<?x64xf32>
+  return
+}
+
+// -----
+
+func.func @layer_norm_c4(%x: tensor<?x64xf32>, %b: !llm.weight<[64], #llm.dense<f32>>) {
+  // expected-error @+1 {{has a bias but no scale}}
+  %y = "llm.layer_norm"(%x, %b) <{epsilon = 1.0e-5 : f64, operandSegmentSizes = array<i32: 1, 0, 1>}> : (tensor<?x64xf32>, !llm.weight<[64], #llm.dense<f32>>) -> tensor<?x64xf32>
   return
 }

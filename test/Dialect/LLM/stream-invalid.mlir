@@ -33,7 +33,7 @@ func.func @activation_c1(%x: tensor<?x64xf32>) {
 // -----
 
 func.func @activation_name(%x: tensor<?x64xf32>) {
-  // expected-error @+1 {{'swish' is not an activation: expected silu, gelu, gelu_tanh, relu, sigmoid or tanh}}
+  // expected-error @+1 {{'swish' is not an activation: expected silu, gelu, gelu_tanh, relu, sigmoid, tanh, gelu_quick, relu2, softplus, exp, log, sqrt or reciprocal}}
   %y = llm.activation swish %x : tensor<?x64xf32>
   return
 }

@@ -26,6 +26,16 @@ inline double activate(Activation activation, double x) {
     return std::tanh(x);
   case Activation::Sigmoid:
     return 1 / (1 + std::exp(-x));
+  case Activation::Softplus:
+    return std::log1p(std::exp(x));
+  case Activation::Exp:
+    return std::exp(x);
+  case Activation::Log:
+    return std::log(x);
+  case Activation::Sqrt:
+    return std::sqrt(x);
+  case Activation::Reciprocal:
+    return 1 / x;
   }
   return 0;
 }
@@ -33,13 +43,19 @@ inline double activate(Activation activation, double x) {
 using Row = std::vector<double>;
 
 /// All nodes of one row; `inputs[node]` where the node is an Input.
-inline std::vector<Row> evaluate(const RowProgram &program, const std::vector<Row> &inputs) {
+inline std::vector<Row> evaluate(const RowProgram &program, const std::vector<Row> &inputs,
+                                 int64_t position = 0) {
   size_t width = program.width();
   std::vector<Row> values;
   for (size_t n = 0; n < program.ops().size(); ++n) {
     const RowOp &op = program.ops()[n];
     if (op.kind == RowOpKind::Input) {
       values.push_back(inputs[n]);
+      continue;
+    }
+    if (op.kind == RowOpKind::PositionScale) {
+      double periods = double((position + op.shift) / op.period);
+      values.emplace_back(width, 1 + op.params[0] * std::log(1 + periods));
       continue;
     }
     auto in = [&](unsigned i, size_t e) { return values[op.inputs[i]][e]; };
@@ -107,6 +123,20 @@ inline std::vector<Row> evaluate(const RowProgram &program, const std::vector<Ro
         break;
       case RowOpKind::Softmax:
         y[e] = std::exp(x[e] - most) / exps;
+        break;
+      case RowOpKind::Mean:
+        y[e] = mean;
+        break;
+      case RowOpKind::Deviation:
+        y[e] = std::sqrt(variance);
+        break;
+      case RowOpKind::Sum:
+        y[e] = sum;
+        break;
+      case RowOpKind::RowMax:
+        y[e] = most;
+        break;
+      case RowOpKind::PositionScale:
         break;
       }
     }

@@ -31,6 +31,7 @@ struct Launch {
     batch.outputs = outputs;
     batch.output_rows = outputRows.data();
     batch.token_ids = tokenIds.data();
+    batch.positions = positions.data();
     rows.resize(program.operandCount());
     halves.resize(program.operandCount());
     elements.resize(program.operandCount(), RowElement::F32);
@@ -74,8 +75,9 @@ struct Launch {
       token = outputRows[token];
     if (operand.index == RowIndex::TokenId)
       token = tokenIds[token];
+    int64_t chosen = operand.chooser < 0 ? 0 : int64_t(rows[size_t(operand.chooser)][0]);
     return rows[operand.operand].data() + token * operand.stride + inner * operand.inner +
-           operand.offset;
+           operand.offset + chosen * operand.chooserStep;
   }
 
   /// Values of every node, before anything was overwritten.
@@ -89,9 +91,13 @@ struct Launch {
           continue;
         }
         const float *row = rowOf(op.operand, item);
-        inputs.emplace_back(row, row + program.width());
+        if (op.operand.scalar)
+          inputs.emplace_back(program.width(), row[0]);
+        else
+          inputs.emplace_back(row, row + program.width());
       }
-      result.push_back(evaluate(program, inputs));
+      result.push_back(
+          evaluate(program, inputs, positions[size_t(item / program.rowsPerToken())]));
     }
     return result;
   }
@@ -100,7 +106,7 @@ struct Launch {
     for (size_t item = 0; item < reference.size(); ++item)
       for (const RowProgram::Output &out : program.outputs()) {
         const float *row = rowOf(out.operand, item);
-        for (int64_t e = 0; e < program.width(); ++e) {
+        for (int64_t e = 0; e < (out.operand.scalar ? 1 : program.width()); ++e) {
           double want = reference[item][out.node][e];
           ASSERT_NEAR(row[e], want, bound * std::max(1.0, std::abs(want)))
               << "item " << item << " element " << e << " width " << program.width();
@@ -110,7 +116,8 @@ struct Launch {
 
   const RowProgram &program;
   llmc_batch batch{};
-  std::vector<int32_t> outputRows = {1, 2, 5}, tokenIds = {4, 0, 3, 3, 1, 2, 0};
+  std::vector<int32_t> outputRows = {1, 2, 5}, tokenIds = {4, 0, 3, 3, 1, 2, 0},
+                       positions = {0, 1, 2, 7, 8, 9, 4095};
   std::vector<Buffer<float>> rows;
   std::vector<Buffer<uint16_t>> halves;
   std::vector<RowElement> elements;
@@ -288,10 +295,17 @@ TEST(RowTest, EveryOperation) {
                               p.softcap(x, 2),     p.rmsNorm(x, RowProgram::none, 1e-5f),
                               p.l2Norm(x, 1e-6f),  p.layerNorm(x, RowProgram::none, b, 1e-5f),
                               p.layerNorm(x, w, RowProgram::none, 1e-5f),
-                              p.softmax(y)};
+                              p.softmax(y),
+                              p.sub(x, p.mean(x)),
+                              p.mul(p.softmax(y), p.deviation(x)),
+                              p.add(p.sum(y), x),
+                              p.sub(x, p.rowMax(x)),
+                              p.mul(x, p.positionScale(0.25f, 3, 1)),
+                              p.activate(Activation::Log, p.activate(Activation::Exp, y))};
   for (Activation activation :
        {Activation::SiLU, Activation::GeluTanh, Activation::GeluErf, Activation::GeluQuick,
-        Activation::Relu, Activation::ReluSquared, Activation::Tanh, Activation::Sigmoid})
+        Activation::Relu, Activation::ReluSquared, Activation::Tanh, Activation::Sigmoid,
+        Activation::Softplus, Activation::Exp})
     results.push_back(p.activate(activation, x));
   for (size_t i = 0; i < results.size(); ++i)
     p.output(results[i], 4 + i);
@@ -357,6 +371,97 @@ TEST(RowTest, StridesHeadsAndIndices) {
   }
 }
 
+TEST(RowTest, ScalarsAndStatistics) {
+  // One value a head times a row that all heads share, and what becomes of each head, twice:
+  // as numbers of their own, and where a later pass needs them.
+  RowProgram heads(21, 3);
+  auto factor = heads.input({0, 5, 1, 1, RowElement::F32, RowIndex::Item, true});
+  auto shared = heads.input({1, 21, 0, 0});
+  auto x = heads.mul(heads.input(2u), heads.mul(factor, shared));
+  auto mean = heads.mean(x), deviation = heads.deviation(x);
+  heads.output(heads.mul(heads.softmax(heads.sub(x, mean)), deviation), 3u);
+  for (auto [i, node] : {std::pair(4u, mean), std::pair(5u, deviation),
+                         std::pair(6u, heads.add(heads.rowMax(x), factor))})
+    heads.output(node, {i, 3, 0, 1, RowElement::F32, RowIndex::Item, true});
+  // A statistic alone, of rows shorter than a vector and longer ones.
+  std::vector<RowProgram> alone;
+  for (int64_t width : {1, 5, 16, 100}) {
+    RowProgram &p = alone.emplace_back(width, 2);
+    p.output(p.deviation(p.input(0u)), {1, 2, 0, 1, RowElement::F32, RowIndex::Item, true});
+  }
+  // A part of each row that another operand chooses, read and written.
+  RowProgram chosen(6);
+  RowOperand from{0, 30, 6};
+  from.chooser = 2;
+  from.chooserStep = 6;
+  RowOperand to{1, 40, 2};
+  to.chooser = 2;
+  to.chooserStep = 9;
+  chosen.output(chosen.scale(chosen.input(from), 2), to);
+
+  std::vector<const RowProgram *> programs = {&heads, &chosen};
+  for (const RowProgram &p : alone)
+    programs.push_back(&p);
+  Kernels kernels;
+  for (const RowProgram *p : programs)
+    kernels.add(
+        [&](mlir::ModuleOp module, const CPUVariant &v) { buildRowKernel(module, *p, v); });
+  kernels.compile();
+  std::vector<std::vector<Buffer<float>>> first(programs.size());
+  for (const CPUVariant *variant : Kernels::variants())
+    for (auto [i, p] : llvm::enumerate(programs)) {
+      Launch launch(*p, 4);
+      for (unsigned operand = 0; operand < p->operandCount(); ++operand)
+        launch.fill(operand, 4 * 200, operand + 1);
+      if (p == &chosen)
+        launch.rows[2][0] = 3;
+      auto want = launch.reference();
+      launch.run(kernels.find(rowKernelName(*p), *variant), 5);
+      launch.expectNear(want, 1e-6);
+      if (first[i].empty())
+        first[i] = std::move(launch.rows);
+      else
+        for (size_t operand = 0; operand < first[i].size(); ++operand)
+          EXPECT_TRUE(sameBits(first[i][operand], launch.rows[operand])) << i << " " << operand;
+    }
+}
+
+/// What fusing must not change: a statistic stored and read back gives the bits that it gives
+/// inside of the program.
+TEST(RowTest, StatisticsFusedEqualUnfused) {
+  RowProgram fused(37), first(37), second(37);
+  auto x = fused.input(0u);
+  fused.output(fused.sub(x, fused.add(fused.mean(x), fused.deviation(x))), 1u);
+  RowOperand mean{2, 1, 0, 0, RowElement::F32, RowIndex::Item, true}, deviation = mean;
+  deviation.operand = 3;
+  first.output(first.mean(first.input(0u)), mean);
+  first.output(first.deviation(first.input(0u)), deviation);
+  second.output(second.sub(second.input(0u), second.add(second.input(mean),
+                                                        second.input(deviation))),
+                4u);
+  Kernels kernels;
+  for (const RowProgram *p : {&fused, &first, &second})
+    kernels.add(
+        [&](mlir::ModuleOp module, const CPUVariant &v) { buildRowKernel(module, *p, v); });
+  kernels.compile();
+  for (const CPUVariant *variant : Kernels::variants()) {
+    Launch a(fused, 5), b(first, 5), c(second, 5);
+    for (Launch *launch : {&a, &b, &c}) {
+      launch->rows.resize(5);
+      launch->halves.resize(5);
+      launch->elements.resize(5, RowElement::F32);
+      for (unsigned operand = 0; operand < 5; ++operand)
+        launch->fill(operand, 5 * 37, operand);
+    }
+    a.run(kernels.find(rowKernelName(fused), *variant));
+    b.run(kernels.find(rowKernelName(first), *variant));
+    c.rows[2] = std::move(b.rows[2]);
+    c.rows[3] = std::move(b.rows[3]);
+    c.run(kernels.find(rowKernelName(second), *variant));
+    EXPECT_TRUE(sameBits(a.rows[1], c.rows[4]));
+  }
+}
+
 TEST(RowTest, ChecksPrograms) {
   EXPECT_EQ(checkRowProgram(addNorm(12)), "");
   RowProgram empty(12), mixed(12);
@@ -365,6 +470,13 @@ TEST(RowTest, ChecksPrograms) {
                          mixed.input({1, 12, 0, 0, RowElement::F32, RowIndex::TokenId})),
                2u);
   EXPECT_NE(checkRowProgram(mixed), "");
+  RowProgram positions(12);
+  positions.output(positions.mul(positions.input({0, 12, 0, 0, RowElement::F32,
+                                                  RowIndex::OutputRow}),
+                                 positions.positionScale(0.1f, 3, 0)),
+                   1u);
+  EXPECT_EQ(checkRowProgram(positions),
+            "positions are those of tokens; the items of this program count outputs");
 }
 
 TEST(RowTest, NaNStays) {

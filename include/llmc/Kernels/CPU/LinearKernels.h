@@ -95,6 +95,8 @@ struct EmbeddingSpec {
   float scale = 1;
   TableIndex index = TableIndex::TokenId;
   int64_t offset = 0;
+  /// Row of tokens that the table does not have; without it they are the caller's error.
+  std::optional<int64_t> otherwise;
 };
 
 std::string checkEmbedding(const EmbeddingSpec &spec);

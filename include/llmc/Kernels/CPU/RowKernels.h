@@ -19,6 +19,10 @@
 //                    r = 1 / sqrt(sum fma(d, d, .) / width + eps);
 //                    y = ((d * r) * scale) + bias, absent parts left out
 //   softmax          m = max x; e = exp(x - m); y = e / sum e
+//   mean             sum x / width
+//   deviation        d = x - mean; sqrt(sum fma(d, d, .) / width)
+//   row_max          the largest, as sums are added up
+//   position_scale   1 + scale * log(float(1 + (position + shift) div period))
 //   gelu_quick       x / (1 + exp(-1.702 * x))
 //   softplus         max(x, 0) + log1p(exp(-|x|))
 //   reciprocal       1 / x
@@ -49,7 +53,8 @@ enum class RowIndex : uint8_t {
 };
 
 /// Where the rows of an operand lie, in elements: row h of token t starts at
-/// index(t) * stride + h * inner + offset.
+/// index(t) * stride + h * inner + offset, and where there is a chooser, that many times
+/// chooserStep farther.
 struct RowOperand {
   unsigned operand = 0;
   int64_t stride = 0;
@@ -57,9 +62,14 @@ struct RowOperand {
   int64_t inner = 0;
   RowElement element = RowElement::F32;
   RowIndex index = RowIndex::Item;
+  /// One element, which all of the row has: an input repeats it, an output stores the first.
+  bool scalar = false;
+  /// Operand whose first element is an f32 that holds a whole number; -1: none.
+  int chooser = -1;
+  int64_t chooserStep = 0;
 
   /// The same row for all items: a norm scale or a bias.
-  bool isConstant() const { return stride == 0 && inner == 0; }
+  bool isConstant() const { return stride == 0 && inner == 0 && chooser < 0; }
   bool operator==(const RowOperand &) const = default;
 };
 
@@ -96,10 +106,15 @@ enum class RowOpKind : uint8_t {
   Clamp,       ///< min(max(x, param0), param1)
   Softcap,     ///< param0: cap
   Activate,
-  RmsNorm,   ///< x, scale?; param0: eps, param1: offset
-  L2Norm,    ///< x; param0: eps
-  LayerNorm, ///< x, scale?, bias?; param0: eps
+  PositionScale, ///< no inputs; param0: scale; period, shift
+  RmsNorm,       ///< x, scale?; param0: eps, param1: offset
+  L2Norm,        ///< x; param0: eps
+  LayerNorm,     ///< x, scale?, bias?; param0: eps
   Softmax,
+  Mean,
+  Deviation,
+  Sum,
+  RowMax,
 };
 
 struct RowOp {
@@ -108,10 +123,14 @@ struct RowOp {
   /// Nodes; `none` where an optional operand is absent.
   int inputs[3] = {-1, -1, -1};
   float params[2] = {0, 0};
+  /// Of a PositionScale.
+  int64_t period = 1, shift = 0;
   /// Of an Input.
   RowOperand operand;
 
   bool isReduction() const { return kind >= RowOpKind::RmsNorm; }
+  /// A reduction whose value is the same for all of the row.
+  bool isStatistic() const { return kind >= RowOpKind::Mean; }
   /// Passes over the row before the op's value can be computed.
   unsigned reductionPasses() const;
 };
@@ -158,6 +177,12 @@ public:
     return push(RowOpKind::LayerNorm, x, scale, bias, eps);
   }
   Node softmax(Node x) { return push(RowOpKind::Softmax, x); }
+  Node mean(Node x) { return push(RowOpKind::Mean, x); }
+  Node deviation(Node x) { return push(RowOpKind::Deviation, x); }
+  Node sum(Node x) { return push(RowOpKind::Sum, x); }
+  Node rowMax(Node x) { return push(RowOpKind::RowMax, x); }
+  /// Of the token's position; not where items count outputs.
+  Node positionScale(float scale, int64_t period, int64_t shift);
 
   /// Stores a node; f32.
   void output(Node node, const RowOperand &operand);
@@ -200,7 +225,8 @@ int64_t rowKernelItems(const RowProgram &program, const llmc_batch &batch);
 void buildRowKernel(mlir::ModuleOp module, const RowProgram &program, const CPUVariant &variant);
 
 /// Emits the program for one row inside another kernel. `inputs[i]` is the
-/// address of the row of node i where that is an Input, `outputs[i]` that of output i.
+/// address of the row of node i where that is an Input, `outputs[i]` that of output i. The
+/// program has no position_scale.
 void emitRow(KernelBuilder &kb, const RowProgram &program, llvm::ArrayRef<mlir::Value> inputs,
              llvm::ArrayRef<mlir::Value> outputs, mlir::Value scratch);
 

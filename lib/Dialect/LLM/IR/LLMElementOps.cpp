@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "VerifyUtils.h"
+#include "llmc/Dialect/LLM/IR/Elements.h"
 #include "mlir/IR/Builders.h"
 
 using namespace mlir;
@@ -123,6 +124,17 @@ LogicalResult WeightRowsOp::verify() {
     return success();
   return emitOpError() << "result must be [?, ...] of the weight " << shapeText(weight)
                        << " but is " << shapeText(result);
+}
+
+Value llmc::llm::weightBehind(Value value) {
+  while (Operation *op = value.getDefiningOp()) {
+    if (auto rows = dyn_cast<WeightRowsOp>(op))
+      return rows.getWeight();
+    if (!isa<SplitHeadsOp, MergeHeadsOp>(op))
+      return {};
+    value = op->getOperand(0);
+  }
+  return {};
 }
 
 //===----------------------------------------------------------------------===//

@@ -16,7 +16,8 @@ using namespace llmc::llm;
 void EmbeddingOp::build(OpBuilder &builder, OperationState &state, Value tokens, Value table) {
   int64_t rows = cast<RankedTensorType>(tokens.getType()).getDimSize(0);
   int64_t width = cast<WeightType>(table.getType()).getShape().back();
-  build(builder, state, RankedTensorType::get({rows, width}, builder.getF32Type()), tokens, table);
+  build(builder, state, RankedTensorType::get({rows, width}, builder.getF32Type()), tokens, table,
+        IntegerAttr());
 }
 
 LogicalResult EmbeddingOp::verify() {
@@ -26,9 +27,14 @@ LogicalResult EmbeddingOp::verify() {
   if (failed(verifyRank(*this, table, 2)))
     return failure();
   // embedding_c2
-  return success(succeeded(verifyRank(*this, result, 2)) &&
-                 succeeded(verifySameRows(*this, result, tokens)) &&
-                 succeeded(verifySameDim(*this, result, 1, table, 1)));
+  if (failed(verifyRank(*this, result, 2)) || failed(verifySameRows(*this, result, tokens)) ||
+      failed(verifySameDim(*this, result, 1, table, 1)))
+    return failure();
+  // embedding_c3
+  if (std::optional<int64_t> row = getOtherwise(); row && (*row < 0 || *row >= table.shape[0]))
+    return emitOpError() << "row " << *row << " of other tokens is none of the table's, of which "
+                         << "there are " << table.shape[0];
+  return success();
 }
 
 //===----------------------------------------------------------------------===//

@@ -1,6 +1,7 @@
 //===- VerifyRows.cpp - which rows does a value have ----------------------===//
 #include "VerifyRows.h"
 
+#include "llmc/Dialect/LLM/IR/Elements.h"
 #include "llmc/Dialect/LLM/IR/LLMDialect.h"
 
 #include "mlir/IR/SymbolTable.h"
@@ -94,7 +95,8 @@ LogicalResult RowAnalysis::visit(Operation &op) {
     return visitFusion(fusion);
   std::optional<Rows> all;
   for (Value operand : op.getOperands()) {
-    if (!isRows(operand))
+    // A weight's row is that of any row.
+    if (!isRows(operand) || weightBehind(operand))
       continue;
     Rows own = of(operand);
     if (all && *all != own)

@@ -33,11 +33,12 @@ int64_t bytesOf(RowElement element) { return element == RowElement::F32 ? 4 : 2;
 class RowEmitter {
 public:
   RowEmitter(KernelBuilder &kb, const RowProgram &program, ArrayRef<Value> inputs,
-             ArrayRef<Value> outputs, Value scratch)
+             ArrayRef<Value> outputs, Value scratch, Value position = Value())
       : kb(kb), program(program), plan(program), inputs(inputs), outputs(outputs),
-        scratch(scratch) {}
+        scratch(scratch), position(position) {}
 
   void run() {
+    loadScalars();
     for (const RowPlan::Pass &pass : plan.passes)
       if (!pass.empty())
         emitPass(pass);
@@ -46,8 +47,12 @@ public:
 private:
   using Values = KernelBuilder::Values;
 
+  void loadScalars();
+  Value positionScale(const RowOp &op);
   void emitPass(const RowPlan::Pass &pass);
   void emitChunk(const RowPlan::Pass &pass, const Chunk &chunk, Values &accs);
+  void storeScalars(const RowPlan::Pass &pass);
+  bool takesMax(const RowPlan::Reduction &reduction) const;
   Value accumulate(const RowPlan::Reduction &reduction, const Chunk &chunk, Value acc);
   void finish(const RowPlan::Reduction &reduction, ArrayRef<Value> accs);
 
@@ -66,7 +71,11 @@ private:
   RowPlan plan;
   ArrayRef<Value> inputs, outputs;
   Value scratch;
+  /// Of the token, null where no op needs it.
+  Value position;
   unsigned current = 0;
+  /// Values that all of the row has and that need no pass, by node.
+  llvm::SmallDenseMap<int, Value> scalars;
   /// Values of the chunk at hand.
   llvm::SmallDenseMap<int, Value> memo;
   /// Results of finished reductions, broadcast: [node][phase].
@@ -77,14 +86,59 @@ private:
 // Passes and chunks
 //===----------------------------------------------------------------------===//
 
+void RowEmitter::loadScalars() {
+  for (auto [i, op] : llvm::enumerate(program.ops())) {
+    if (op.kind == RowOpKind::PositionScale)
+      scalars[int(i)] = kb.broadcast(positionScale(op));
+    else if (op.kind == RowOpKind::Input && op.operand.scalar)
+      scalars[int(i)] = kb.broadcast(kb.load(kb.f32(), inputs[i], 4));
+  }
+}
+
+Value RowEmitter::positionScale(const RowOp &op) {
+  Value shifted = kb.add(kb.toI64(position), op.shift);
+  Value periods = kb.add(kb.div(shifted, op.period), 1);
+  Value log = polyLog(kb, kb.sitofp(periods, kb.f32()));
+  return kb.addf(kb.cf(1), kb.mulf(kb.cf(op.params[0]), log));
+}
+
+/// Outputs of one element a row, after everything of the row has been read.
+void RowEmitter::storeScalars(const RowPlan::Pass &pass) {
+  memo.clear();
+  Value mask;
+  for (unsigned i : pass.outputs) {
+    const RowProgram::Output &out = program.outputs()[i];
+    if (!out.operand.scalar)
+      continue;
+    if (!mask) {
+      SmallVector<bool> on(lanes, false);
+      on.front() = true;
+      auto type = kb.vec(lanes, kb.builder().getI1Type());
+      mask = arith::ConstantOp::create(kb.builder(), kb.loc(),
+                                       DenseElementsAttr::get(type, ArrayRef<bool>(on)));
+    }
+    Chunk first{Value(), 0, 1, mask, 0};
+    // All of the row is read by now, so its values come from their homes or are computed anew.
+    store(valueOf(out.node, first), outputs[i], first);
+  }
+}
+
 void RowEmitter::emitPass(const RowPlan::Pass &pass) {
   current = unsigned(&pass - plan.passes.begin());
   Values accs;
   for (const RowPlan::Reduction &reduction : pass.reductions) {
-    bool isMax = program.ops()[reduction.node].kind == RowOpKind::Softmax && reduction.phase == 0;
+    bool isMax = takesMax(reduction);
     Value init = kb.splat(isMax ? -std::numeric_limits<float>::infinity() : 0.0f);
     accs.append(accumulators, init);
   }
+
+  // Statistics alone need no pass of their own.
+  bool rows = !pass.reductions.empty() || !pass.spills.empty() ||
+              llvm::any_of(pass.outputs, [&](unsigned i) {
+                return !program.outputs()[i].operand.scalar;
+              });
+  if (!rows)
+    return storeScalars(pass);
 
   int64_t full = program.width() / lanes, tail = program.width() % lanes;
   int64_t done = 0;
@@ -111,6 +165,12 @@ void RowEmitter::emitPass(const RowPlan::Pass &pass) {
   }
   for (auto [i, reduction] : llvm::enumerate(pass.reductions))
     finish(reduction, ArrayRef<Value>(accs).slice(i * accumulators, accumulators));
+  storeScalars(pass);
+}
+
+bool RowEmitter::takesMax(const RowPlan::Reduction &reduction) const {
+  RowOpKind kind = program.ops()[reduction.node].kind;
+  return kind == RowOpKind::RowMax || (kind == RowOpKind::Softmax && reduction.phase == 0);
 }
 
 void RowEmitter::emitChunk(const RowPlan::Pass &pass, const Chunk &chunk, Values &accs) {
@@ -120,12 +180,15 @@ void RowEmitter::emitChunk(const RowPlan::Pass &pass, const Chunk &chunk, Values
     acc = accumulate(reduction, chunk, acc);
   }
   // All loads of a chunk come before its stores: outputs may lie over inputs.
+  auto isRow = [&](unsigned i) { return !program.outputs()[i].operand.scalar; };
   for (unsigned i : pass.outputs)
-    valueOf(program.outputs()[i].node, chunk);
+    if (isRow(i))
+      valueOf(program.outputs()[i].node, chunk);
   for (int node : pass.spills)
     valueOf(node, chunk);
   for (unsigned i : pass.outputs)
-    store(valueOf(program.outputs()[i].node, chunk), outputs[i], chunk);
+    if (isRow(i))
+      store(valueOf(program.outputs()[i].node, chunk), outputs[i], chunk);
   for (int node : pass.spills)
     store(valueOf(node, chunk), scratchRow(plan.homes[node].index), chunk);
 }
@@ -146,6 +209,12 @@ Value RowEmitter::accumulate(const RowPlan::Reduction &reduction, const Chunk &c
   case RowOpKind::L2Norm:
     x = neutral(x, 0);
     return kb.fma(x, x, acc);
+  case RowOpKind::Mean:
+  case RowOpKind::Sum:
+    return kb.addf(acc, neutral(x, 0));
+  case RowOpKind::RowMax:
+    return kb.maxf(acc, neutral(x, -std::numeric_limits<float>::infinity()));
+  case RowOpKind::Deviation:
   case RowOpKind::LayerNorm: {
     if (reduction.phase == 0)
       return kb.addf(acc, neutral(x, 0));
@@ -163,18 +232,21 @@ Value RowEmitter::accumulate(const RowPlan::Reduction &reduction, const Chunk &c
 
 void RowEmitter::finish(const RowPlan::Reduction &reduction, ArrayRef<Value> accs) {
   const RowOp &op = program.ops()[reduction.node];
-  bool isMax = op.kind == RowOpKind::Softmax && reduction.phase == 0;
+  bool isMax = takesMax(reduction);
   auto combine = [&](Value x, Value y) { return isMax ? kb.maxf(x, y) : kb.addf(x, y); };
   Value all = combine(combine(accs[0], accs[1]), combine(accs[2], accs[3]));
   Value result = isMax ? kb.reduceMax(all) : kb.reduceAdd(all);
 
-  bool isMean = op.kind == RowOpKind::RmsNorm || op.kind == RowOpKind::LayerNorm;
+  bool isMean = op.kind == RowOpKind::RmsNorm || op.kind == RowOpKind::LayerNorm ||
+                op.kind == RowOpKind::Mean || op.kind == RowOpKind::Deviation;
   if (isMean)
     result = kb.divf(result, kb.cf(float(program.width())));
   bool isInverseRoot = op.kind == RowOpKind::RmsNorm || op.kind == RowOpKind::L2Norm ||
                        (op.kind == RowOpKind::LayerNorm && reduction.phase == 1);
   if (isInverseRoot)
     result = kb.divf(kb.cf(1), kb.sqrt(kb.addf(result, kb.cf(op.params[0]))));
+  if (op.kind == RowOpKind::Deviation && reduction.phase == 1)
+    result = kb.sqrt(result);
   statistics[{reduction.node, reduction.phase}] = kb.broadcast(result);
 }
 
@@ -183,6 +255,11 @@ void RowEmitter::finish(const RowPlan::Reduction &reduction, ArrayRef<Value> acc
 //===----------------------------------------------------------------------===//
 
 Value RowEmitter::valueOf(int node, const Chunk &chunk) {
+  if (Value known = scalars.lookup(node))
+    return known;
+  const RowOp &op = program.ops()[node];
+  if (op.isStatistic())
+    return statistics.lookup({node, op.reductionPasses() - 1});
   if (Value known = memo.lookup(node))
     return known;
   Value value = plan.passOf[node] < current ? reload(node, chunk) : compute(node, chunk);
@@ -240,6 +317,12 @@ Value RowEmitter::compute(int node, const Chunk &chunk) {
   }
   case RowOpKind::Softmax:
     return kb.divf(polyExp(kb, kb.subf(in(0), statistic(0))), statistic(1));
+  case RowOpKind::PositionScale:
+  case RowOpKind::Mean:
+  case RowOpKind::Deviation:
+  case RowOpKind::Sum:
+  case RowOpKind::RowMax:
+    break;
   }
   llvm_unreachable("unknown row op");
 }
@@ -321,8 +404,23 @@ void buildRowKernel(ModuleOp module, const RowProgram &program, const CPUVariant
   SmallVector<Value> bases;
   for (unsigned i = 0, count = program.operandCount(); i < count; ++i)
     bases.push_back(kb.operand(i));
-  Value outputRows, tokenIds;
+  Value outputRows, tokenIds, positions;
+  // Numbers that choose rows, by operand.
+  llvm::SmallDenseMap<int, Value> choosers;
+  auto addChooser = [&](const RowOperand &operand) {
+    if (operand.chooser < 0 || choosers.count(operand.chooser))
+      return;
+    Value number = kb.load(kb.f32(), bases[unsigned(operand.chooser)], 4);
+    choosers[operand.chooser] = kb.toI64(
+        arith::FPToSIOp::create(kb.builder(), kb.loc(), kb.i32(), number).getResult());
+  };
+  for (const RowProgram::Output &out : program.outputs())
+    addChooser(out.operand);
   for (const RowOp &op : program.ops()) {
+    if (op.kind == RowOpKind::PositionScale && !positions)
+      positions = kb.batch(BatchField::Positions);
+    if (op.kind == RowOpKind::Input)
+      addChooser(op.operand);
     if (op.kind != RowOpKind::Input)
       continue;
     if (op.operand.index == RowIndex::OutputRow && !outputRows)
@@ -341,14 +439,21 @@ void buildRowKernel(ModuleOp module, const RowProgram &program, const CPUVariant
       Value rows = operand.index == RowIndex::OutputRow ? outputRows
                    : operand.index == RowIndex::TokenId ? tokenIds
                                                         : Value();
-      return rowAddress(kb, operand, bases[operand.operand], token, inner, rows);
+      Value row = rowAddress(kb, operand, bases[operand.operand], token, inner, rows);
+      if (operand.chooser < 0)
+        return row;
+      return kb.at(row, kb.mul(choosers[operand.chooser],
+                               operand.chooserStep * bytesOf(operand.element)));
     };
     SmallVector<Value> inputs, outputs;
     for (const RowOp &op : program.ops())
       inputs.push_back(op.kind == RowOpKind::Input ? rowOf(op.operand) : Value());
     for (const RowProgram::Output &out : program.outputs())
       outputs.push_back(rowOf(out.operand));
-    emitRow(kb, program, inputs, outputs, kb.scratch());
+    Value position;
+    if (positions)
+      position = kb.load(kb.i32(), kb.at(positions, kb.mul(token, 4)), 4);
+    RowEmitter(kb, program, inputs, outputs, kb.scratch(), position).run();
   });
   kb.finish();
 }

@@ -5,6 +5,11 @@ using namespace llvm;
 
 namespace llmc::kernels {
 
+bool isRowScalar(const RowOp &op) {
+  return op.isStatistic() || op.kind == RowOpKind::PositionScale ||
+         (op.kind == RowOpKind::Input && op.operand.scalar);
+}
+
 RowPlan::RowPlan(const RowProgram &program) {
   ArrayRef<RowOp> ops = program.ops();
   for (const RowOp &op : ops) {
@@ -36,6 +41,8 @@ RowPlan::RowPlan(const RowProgram &program) {
     // Values kept for later passes; visiting one only reaches earlier passes.
     for (unsigned i = 0; i < passes[pass].spills.size(); ++i)
       visit(program, passes[pass].spills[i], pass, seen);
+    for (int node : passes[pass].statistics)
+      visit(program, node, pass, seen);
     for (const Reduction &reduction : passes[pass].reductions)
       visit(program, ops[reduction.node].inputs[0], pass, seen);
     for (auto [i, op] : llvm::enumerate(ops)) {
@@ -65,6 +72,12 @@ void RowPlan::visit(const RowProgram &program, int node, unsigned pass,
 void RowPlan::keep(const RowProgram &program, int node, unsigned pass) {
   const RowOp &op = program.ops()[node];
   Home &home = homes[node];
+  // One value for all of the row: it stays in a register.
+  if (isRowScalar(op)) {
+    if (op.isStatistic() && !llvm::is_contained(passes[passOf[node]].statistics, node))
+      passes[passOf[node]].statistics.push_back(node);
+    return;
+  }
   // The visits go from the last pass to the first: the first answer is the strictest.
   if (home.kind != Home::None)
     return;
@@ -73,7 +86,7 @@ void RowPlan::keep(const RowProgram &program, int node, unsigned pass) {
     return;
   }
   for (auto [i, out] : llvm::enumerate(program.outputs())) {
-    if (out.node == node) {
+    if (out.node == node && !out.operand.scalar) {
       home = {Home::Output, unsigned(i)};
       return;
     }

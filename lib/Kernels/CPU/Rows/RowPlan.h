@@ -14,6 +14,9 @@
 
 namespace llmc::kernels {
 
+/// Whether the op has one value for all of the row.
+bool isRowScalar(const RowOp &op);
+
 struct RowPlan {
   explicit RowPlan(const RowProgram &program);
 
@@ -28,6 +31,8 @@ struct RowPlan {
     llvm::SmallVector<Reduction> reductions;
     llvm::SmallVector<unsigned> outputs;
     llvm::SmallVector<int> spills;
+    /// Statistics of this pass that only later ones need: nothing is stored, but they are computed.
+    llvm::SmallVector<int> statistics;
     bool empty() const { return reductions.empty() && outputs.empty() && spills.empty(); }
   };
 

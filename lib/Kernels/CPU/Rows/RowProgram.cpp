@@ -44,9 +44,13 @@ unsigned RowOp::reductionPasses() const {
   switch (kind) {
   case RowOpKind::RmsNorm:
   case RowOpKind::L2Norm:
+  case RowOpKind::Mean:
+  case RowOpKind::Sum:
+  case RowOpKind::RowMax:
     return 1;
   case RowOpKind::LayerNorm:
   case RowOpKind::Softmax:
+  case RowOpKind::Deviation:
     return 2;
   default:
     return 0;
@@ -70,6 +74,13 @@ RowProgram::Node RowProgram::constant(unsigned operand, RowElement element, int6
 RowProgram::Node RowProgram::activate(Activation activation, Node x) {
   Node node = push(RowOpKind::Activate, x);
   nodes.back().activation = activation;
+  return node;
+}
+
+RowProgram::Node RowProgram::positionScale(float scale, int64_t period, int64_t shift) {
+  Node node = push(RowOpKind::PositionScale, none, none, none, scale);
+  nodes.back().period = period;
+  nodes.back().shift = shift;
   return node;
 }
 
@@ -101,11 +112,14 @@ bool RowProgram::countsOutputs() const {
 
 unsigned RowProgram::operandCount() const {
   unsigned count = 0;
+  auto add = [&](const RowOperand &operand) {
+    count = std::max({count, operand.operand + 1, unsigned(operand.chooser + 1)});
+  };
   for (const RowOp &op : nodes)
     if (op.kind == RowOpKind::Input)
-      count = std::max(count, op.operand.operand + 1);
+      add(op.operand);
   for (const Output &out : outs)
-    count = std::max(count, out.operand.operand + 1);
+    add(out.operand);
   return count;
 }
 
@@ -116,6 +130,14 @@ std::string checkRowProgram(const RowProgram &program) {
     return "a row program without outputs computes nothing";
   bool looksUp = false;
   for (const RowOp &op : program.ops()) {
+    if (op.kind == RowOpKind::Input && op.operand.scalar && op.operand.element != RowElement::F32)
+      return "single elements are read as f32";
+    if (op.kind == RowOpKind::PositionScale) {
+      if (op.period < 1 || op.shift < 0)
+        return "a position scale needs a positive period and a shift that is not negative";
+      if (program.countsOutputs())
+        return "positions are those of tokens; the items of this program count outputs";
+    }
     looksUp |= op.kind == RowOpKind::Input && op.operand.index == RowIndex::TokenId;
     if (op.kind == RowOpKind::Softcap && !(op.params[0] > 0))
       return "a softcap is a positive number";
@@ -168,6 +190,16 @@ static StringRef mnemonic(const RowOp &op) {
     return "layernorm";
   case RowOpKind::Softmax:
     return "softmax";
+  case RowOpKind::PositionScale:
+    return "position_scale";
+  case RowOpKind::Mean:
+    return "mean";
+  case RowOpKind::Deviation:
+    return "deviation";
+  case RowOpKind::Sum:
+    return "sum";
+  case RowOpKind::RowMax:
+    return "row_max";
   }
   llvm_unreachable("unknown row op");
 }
@@ -175,6 +207,10 @@ static StringRef mnemonic(const RowOp &op) {
 static void print(raw_ostream &os, const RowOperand &operand) {
   os << '@' << operand.operand << ',' << operand.stride << ',' << operand.offset << ','
      << operand.inner << ',' << unsigned(operand.element) << ',' << unsigned(operand.index);
+  if (operand.scalar)
+    os << ",s";
+  if (operand.chooser >= 0)
+    os << ",c" << operand.chooser << ',' << operand.chooserStep;
 }
 
 /// Everything that decides the kernel's code.
@@ -188,6 +224,8 @@ static std::string describe(const RowProgram &program) {
       os << ' ' << input;
     for (float param : op.params)
       os << ' ' << utohexstr(bit_cast<uint32_t>(param));
+    if (op.kind == RowOpKind::PositionScale)
+      os << '/' << op.period << '+' << op.shift;
     if (op.kind == RowOpKind::Input)
       print(os, op.operand);
   }

@@ -8,20 +8,22 @@ def LLM_EmbeddingOp : LLM_Op<"embedding", [Pure]> {
   let summary = "Rows of a table, one for each token";
   let description = [{
     `y[t] = table[tokens[t]]`. A token outside the table is the caller's error; the
-    runtime checks tokens before a step.
+    runtime checks tokens before a step. With `otherwise n` such a token reads row n: the
+    table of a part of the vocabulary.
 
     Constraints: `embedding_c1` the table has rank 2; `embedding_c2` the result is
-    [tokens, columns of the table].
+    [tokens, columns of the table]; `embedding_c3` the row of other tokens is one of the
+    table's.
 
     ```mlir
     %x = llm.embedding %tokens, %table
         : tensor<?xi32>, !llm.weight<[49152, 576], #llm.dense<f32>> -> tensor<?x576xf32>
     ```
   }];
-  let arguments = (ins LLM_Tokens:$tokens, LLM_WeightType:$table);
+  let arguments = (ins LLM_Tokens:$tokens, LLM_WeightType:$table, OptionalAttr<I64Attr>:$otherwise);
   let results = (outs LLM_Rows:$result);
   let assemblyFormat = [{
-    $tokens `,` $table attr-dict `:` type($tokens) `,` qualified(type($table)) `->` type($result)
+    $tokens `,` $table (`otherwise` $otherwise^)? attr-dict `:` type($tokens) `,` qualified(type($table)) `->` type($result)
   }];
   let builders = [OpBuilder<(ins "::mlir::Value":$tokens, "::mlir::Value":$table)>];
   let hasVerifier = 1;

@@ -1,0 +1,140 @@
+//===- MoveUnits.cpp - parts of rows in other places ----------------------===//
+//
+// What can be seen where it lies is not moved. All else is copied by row programs
+// whose operands say from where to where.
+//
+//===----------------------------------------------------------------------===//
+#include "Converter.h"
+
+using namespace mlir;
+
+namespace llmc {
+
+using namespace llm;
+using kernels::RowOperand;
+using kernels::RowProgram;
+
+static ArrayRef<int64_t> shapeOf(Value value) {
+  return cast<RankedTensorType>(value.getType()).getShape();
+}
+
+LogicalResult Converter::lowerSlice(SliceOp slice) {
+  if (shapeOf(slice.getInput()).size() != 2 || weightBehind(slice.getInput()))
+    return lowerRows(makeUnit(slice));
+  auto buffer = bufferOf(slice.getInput(), slice);
+  if (failed(buffer))
+    return failure();
+  RowBuffer part = *buffer;
+  part.offset += int64_t(slice.getFrom());
+  part.width = int64_t(slice.getSize());
+  bind(slice.getResult(), part);
+  return success();
+}
+
+LogicalResult Converter::lowerTake(TakeOp take) {
+  auto buffer = bufferOf(take.getInput(), take);
+  if (failed(buffer))
+    return failure();
+  int64_t width = shapeOf(take.getInput())[2];
+  RowBuffer part = *buffer;
+  part.offset += int64_t(take.getNumber()) * width;
+  part.width = width;
+  if (!take.getLayer()) {
+    bind(take.getResult(), part);
+    return success();
+  }
+  RowBuffer out = newBuffer("take", width, buffer->rows);
+  RowOperand from{0, part.stride, part.offset};
+  from.chooser = 2;
+  from.chooserStep = width;
+  RowProgram program(width);
+  program.output(program.input(from), RowOperand{1, out.stride, out.offset});
+  launch(take.getLoc(), kernels::describeKernel(module.getContext(), program),
+         {use(*buffer, plan::Access::Read), use(out, plan::Access::Write),
+          use(packLayerNumbers())},
+         items(1, out.rows), take->getName().getStringRef());
+  bind(take.getResult(), out);
+  return success();
+}
+
+LogicalResult Converter::lowerPut(PutOp put) {
+  auto buffer = bufferOf(put.getInput(), put), row = bufferOf(put.getRow(), put);
+  if (failed(buffer) || failed(row))
+    return failure();
+  // In place where nobody needs the value as it was.
+  if (!diesAt(*buffer, put) || buffer->overlaps(*row)) {
+    RowBuffer own = newBuffer("put", buffer->width, buffer->rows);
+    if (failed(copyRows(*buffer, own, put.getLoc())))
+      return failure();
+    *buffer = own;
+  }
+  int64_t width = shapeOf(put.getInput())[2];
+  RowOperand to{1, buffer->stride, buffer->offset + int64_t(put.getNumber()) * width};
+  SmallVector<plan::UseAttr> uses{use(*row, plan::Access::Read),
+                                  use(*buffer, plan::Access::ReadWrite)};
+  if (put.getLayer()) {
+    to.chooser = 2;
+    to.chooserStep = width;
+    uses.push_back(use(packLayerNumbers()));
+  }
+  RowProgram program(width);
+  program.output(program.input(RowOperand{0, row->stride, row->offset}), to);
+  launch(put.getLoc(), kernels::describeKernel(module.getContext(), program), uses,
+         items(1, buffer->rows), put->getName().getStringRef());
+  bind(put.getResult(), *buffer);
+  return success();
+}
+
+LogicalResult Converter::lowerConcat(ConcatOp concat) {
+  ArrayRef<int64_t> shape = shapeOf(concat.getResult());
+  int64_t heads = shape.size() == 3 ? shape[1] : 1, total = shape.back();
+  std::optional<RowBuffer> out;
+  int64_t at = 0;
+  for (Value input : concat.getInputs()) {
+    auto buffer = bufferOf(input, concat);
+    if (failed(buffer))
+      return failure();
+    if (!out)
+      out = newBuffer("concat", heads * total, buffer->rows);
+    int64_t width = shapeOf(input).back();
+    RowProgram program(width, heads);
+    program.output(
+        program.input(RowOperand{0, buffer->stride, buffer->offset, heads == 1 ? 0 : width}),
+        RowOperand{1, out->stride, out->offset + at, heads == 1 ? 0 : total});
+    launch(concat.getLoc(), kernels::describeKernel(module.getContext(), program),
+           {use(*buffer, plan::Access::Read), use(*out, plan::Access::Write)},
+           items(heads, out->rows), concat->getName().getStringRef());
+    at += width;
+  }
+  bind(concat.getResult(), *out);
+  return success();
+}
+
+LogicalResult Converter::lowerTranspose(TransposeOp transpose) {
+  auto buffer = bufferOf(transpose.getInput(), transpose);
+  if (failed(buffer))
+    return failure();
+  int64_t heads = shapeOf(transpose.getInput())[1], width = shapeOf(transpose.getInput())[2];
+  RowBuffer out = newBuffer("transpose", heads * width, buffer->rows);
+  // One launch moves a line of single elements; the shorter side counts them.
+  constexpr int64_t mostLines = 64;
+  int64_t lines = std::min(heads, width), length = std::max(heads, width);
+  if (lines > mostLines)
+    return transpose.emitOpError("has no CPU kernel for ")
+           << heads << " heads of " << width << ": one of the two may be at most " << mostLines;
+  for (int64_t line = 0; line < lines; ++line) {
+    bool byHead = heads <= width;
+    RowOperand from{0, buffer->stride, buffer->offset + line * (byHead ? width : 1),
+                    byHead ? 1 : width};
+    RowOperand to{1, out.stride, out.offset + line * (byHead ? 1 : heads), byHead ? heads : 1};
+    RowProgram program(1, length);
+    program.output(program.input(from), to);
+    launch(transpose.getLoc(), kernels::describeKernel(module.getContext(), program),
+           {use(*buffer, plan::Access::Read), use(out, plan::Access::Write)},
+           items(length, out.rows), transpose->getName().getStringRef());
+  }
+  bind(transpose.getResult(), out);
+  return success();
+}
+
+} // namespace llmc
