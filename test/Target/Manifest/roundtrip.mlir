@@ -57,14 +57,14 @@ plan.program producer(<name = "llmc", version = "0.1.0", toolchain = "LLVM 22.1.
   // CHECK-NEXT: {"name":"act","kind":"activations","size":{"const":64,"tokens":512,"outputs":4}},
   // CHECK-NEXT: {"name":"w","kind":"weights","size":{"const":8192},"rank_files":["w0.bin","w1.bin"]},
   // CHECK-NEXT: {"name":"none","kind":"weights","size":{"const":0},"file":"w.bin"},
-  // CHECK-NEXT: {"name":"pool","kind":"state","size":{"blocks":98304}},
+  // CHECK-NEXT: {"name":"pool","kind":"state","size":{"sequences":19456,"blocks":98304}},
   // CHECK-NEXT: {"name":"ws","kind":"workspace","size":{"threads":256}},
   // CHECK-NEXT: {"name":"comm","kind":"communication","size":{"const":1024}}
   // CHECK-NEXT: ],
   plan.arena @act kind activations size(tokens * 512 + outputs * 4 + 64)
   plan.arena @w kind weights size(8192) rank_files ["w0.bin", "w1.bin"]
   plan.arena @none kind weights size(0) file "w.bin"
-  plan.arena @pool kind state size(blocks * 98304)
+  plan.arena @pool kind state size(blocks * 98304 + sequences * 19456)
   plan.arena @ws kind workspace size(threads * 256)
   plan.arena @comm kind communication size(1024)
 

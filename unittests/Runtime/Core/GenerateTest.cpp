@@ -12,10 +12,11 @@
 namespace llmc::rt::test {
 namespace {
 
-std::vector<int32_t> greedyReference(std::vector<int32_t> tokens, int64_t count) {
+std::vector<int32_t> greedyReference(std::vector<int32_t> tokens, int64_t count,
+                                     bool recurrent = false) {
   std::vector<int32_t> chosen;
   for (int64_t i = 0; i < count; ++i) {
-    std::vector<float> logits = tinyReference(tokens).back();
+    std::vector<float> logits = tinyReference(tokens, 1, recurrent).back();
     chosen.push_back(int32_t(std::max_element(logits.begin(), logits.end()) - logits.begin()));
     tokens.push_back(chosen.back());
   }
@@ -44,6 +45,35 @@ TEST(Generator, GreedyEqualsReferenceAndReusesThePrefix) {
   GenerateResult again = generator.generate(prompt, {.maxTokens = 6});
   EXPECT_EQ(again.tokens, first.tokens);
   EXPECT_EQ(again.timing.promptTokens, 1);
+}
+
+// State of a sequence goes on at its end and nowhere else.
+TEST(Generator, AConversationOfRecurrentStateGoesOnAtItsEnd) {
+  TemporaryFolder folder;
+  writeTiny(folder.path(), 1, makeRecurrent);
+  Session session(Artifact::open(folder.path()),
+                  {.threads = 2, .poison = true, .permuteBlocks = true});
+  Generator generator(session);
+  std::vector<int32_t> prompt = tinyTokens(21);
+  GenerateResult first = generator.generate(prompt, {.maxTokens = 6});
+  EXPECT_EQ(first.tokens, greedyReference(prompt, 6, true));
+  std::vector<int32_t> longer = prompt;
+  longer.insert(longer.end(), first.tokens.begin(), first.tokens.end());
+  longer.push_back(3);
+  GenerateResult second = generator.generate(longer, {.maxTokens = 4});
+  EXPECT_EQ(second.tokens, greedyReference(longer, 4, true));
+  EXPECT_EQ(second.timing.reusedTokens, 26);
+  GenerateResult again = generator.generate(prompt, {.maxTokens = 6});
+  EXPECT_EQ(again.tokens, first.tokens);
+  EXPECT_EQ(again.timing.reusedTokens, 0);
+  int steps = 0;
+  session.observe([&](const Observation &seen) {
+    if (seen.layer == -1 && ++steps == 4)
+      session.cancel();
+  });
+  EXPECT_EQ(generator.generate(longer, {.maxTokens = 9}).finish, FinishReason::Cancelled);
+  session.observe({});
+  EXPECT_EQ(generator.generate(longer, {.maxTokens = 4}).tokens, second.tokens);
 }
 
 TEST(Generator, EndsWithTheContext) {

@@ -13,10 +13,11 @@ int32_t largest(std::span<const float> logits) {
   return int32_t(std::max_element(logits.begin(), logits.end()) - logits.begin());
 }
 
-std::vector<int32_t> greedyReference(std::vector<int32_t> tokens, int64_t count) {
+std::vector<int32_t> greedyReference(std::vector<int32_t> tokens, int64_t count,
+                                     bool recurrent = false) {
   std::vector<int32_t> chosen;
   for (int64_t i = 0; i < count; ++i) {
-    chosen.push_back(largest(tinyReference(tokens).back()));
+    chosen.push_back(largest(tinyReference(tokens, 1, recurrent).back()));
     tokens.push_back(chosen.back());
   }
   return chosen;
@@ -24,14 +25,18 @@ std::vector<int32_t> greedyReference(std::vector<int32_t> tokens, int64_t count)
 
 struct Shape {
   int64_t blocks, sequences, chunk, outputs;
+  bool recurrent = false;
 };
 
 class Scheduled : public testing::TestWithParam<Shape> {};
 
 TEST_P(Scheduled, ResultsDoNotDependOnCompany) {
   TemporaryFolder folder;
-  writeTiny(folder.path(), 1,
-            [](nlohmann::json &m) { m["limits"]["max_outputs"] = GetParam().outputs; });
+  writeTiny(folder.path(), 1, [](nlohmann::json &m) {
+    m["limits"]["max_outputs"] = GetParam().outputs;
+    if (GetParam().recurrent)
+      makeRecurrent(m);
+  });
   SessionOptions options;
   options.threads = 2;
   options.poison = options.permuteBlocks = true;
@@ -47,7 +52,8 @@ TEST_P(Scheduled, ResultsDoNotDependOnCompany) {
     request.prompt = tinyTokens(1 + i * 3 % 20, uint32_t(i));
     request.maxTokens = i % 4 * 3;
     request.promptLogits = i % 2;
-    auto want = std::make_shared<std::vector<std::vector<float>>>(tinyReference(request.prompt));
+    auto want = std::make_shared<std::vector<std::vector<float>>>(
+        tinyReference(request.prompt, 1, GetParam().recurrent));
     request.onLogits = [=, next = int64_t(0), all = request.promptLogits](
                            int64_t position, std::span<const float> logits) mutable {
       if (size_t(position) < want->size()) {
@@ -68,14 +74,16 @@ TEST_P(Scheduled, ResultsDoNotDependOnCompany) {
   EXPECT_EQ(session.freeBlocks(), session.blocks());
   for (int i = 0; i < requests; ++i) {
     EXPECT_EQ(ended[size_t(i)], 1);
-    EXPECT_EQ(got[size_t(i)], greedyReference(tinyTokens(1 + i * 3 % 20, uint32_t(i)), i % 4 * 3));
+    EXPECT_EQ(got[size_t(i)], greedyReference(tinyTokens(1 + i * 3 % 20, uint32_t(i)), i % 4 * 3,
+                                              GetParam().recurrent));
   }
 }
 
 INSTANTIATE_TEST_SUITE_P(Scheduler, Scheduled,
                          testing::Values(Shape{32, 4, 0, 16}, Shape{8, 4, 3, 16},
                                          Shape{7, 1, 1, 16}, Shape{32, 4, 5, 1},
-                                         Shape{32, 4, 0, 2}));
+                                         Shape{32, 4, 0, 2}, Shape{32, 4, 0, 16, true},
+                                         Shape{8, 3, 3, 16, true}, Shape{7, 1, 1, 16, true}));
 
 TEST(Scheduler, StopsWhenAsked) {
   TemporaryFolder folder;
