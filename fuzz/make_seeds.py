@@ -164,6 +164,17 @@ def manifest():
             {"zeros": True, "rows": 1}, {"values": [0.5], "rows": 1},
             {"tensor": "t", "rows": 2, "first_row": 4, "of_rows": 9, "transposed": True}])
 
+    def slots(m):
+        m["arenas"][1]["size"]["sequences"] = 128
+        m["states"].append({"name": "r", "arena": "s", "layers": [[0, 2]], "kind": "recurrent", "heads": 1,
+                            "key_width": 2, "value_width": 2, "element": "f32", "bytes_per_sequence": 64})
+        items = {"factor": 1, "of": "sequences"}
+        m["kernels"][1]["contracts"][0].update(items=items, operands=[
+            dict(read("state", {"sequences": 64}), access="readwrite"),
+            dict(read("slice", {"tokens": 8}), access="readwrite")])
+        m["entries"][0]["steps"][1]["repeat"]["steps"][0]["launch"].update(items=items, operands=[
+            {"state": "r", "access": "readwrite", "layer": 0}, {"slice": "x", "access": "readwrite"}])
+
     def ranks(m):
         del m["arenas"][0]["file"]
         m["arenas"][0]["rank_files"] = ["w.bin", "w.bin"]
@@ -184,7 +195,7 @@ def manifest():
             kernel["device"] = {"file": "ptx/k.ptx", "grid": [{"factor": 1, "of": "tokens"}],
                                 "block": [128], "shared_bytes": 64}
 
-    for change in (sources, ranks, device):
+    for change in (sources, slots, ranks, device):
         yield change.__name__, changed(change)
 
 
