@@ -73,6 +73,23 @@ CASES = {
         "full_attention": {"rope_type": "linear", "rope_theta": 200.0, "factor": 2.0}}}),
     "ministral": ("ministral", {**BASE, **RMS, "head_dim": 8, "sliding_window": 4, "layer_types":
                                 ["full_attention", "sliding_attention", "full_attention"], **rope()}),
+    "bloom": ("bloom", {"vocab_size": VOCABULARY, "hidden_size": 24, "n_layer": 3, "n_head": 4,
+                        "layer_norm_epsilon": 3e-3}),
+    # Six heads: their slopes are no powers of one number.
+    "bloom-six": ("bloom", {"vocab_size": VOCABULARY, "hidden_size": 24, "n_layer": 2, "n_head": 6,
+                            "layer_norm_epsilon": 3e-3}),
+    "falcon": ("falcon", {**BASE, "ffn_hidden_size": 40, "layer_norm_epsilon": 3e-3, **rope()}),
+    "falcon-newer": ("falcon", {**BASE, "num_kv_heads": 2, "new_decoder_architecture": True, "bias": True,
+                                "layer_norm_epsilon": 3e-3, **rope()}),
+    "falcon-serial": ("falcon", {**BASE, "multi_query": False, "parallel_attn": False,
+                                 "layer_norm_epsilon": 3e-3, **rope()}),
+    "olmo": ("olmo", {**BASE, **GROUPED, "clip_qkv": 0.5, **rope()}),
+    "nemotron": ("nemotron", {**BASE, **GROUPED, "norm_eps": 3e-3, "hidden_size": 32,
+                              **rope(partial_rotary_factor=0.5)}),
+    "arcee": ("arcee", {**BASE, **RMS, "mlp_bias": True, **rope()}),
+    "apertus": ("apertus", {**BASE, **RMS, **rope()}),
+    "ministral3": ("ministral3", {**BASE, **RMS, "head_dim": 8, **rope(
+        rope_type="yarn", factor=4.0, original_max_position_embeddings=4, llama_4_scaling_beta=0.3)}),
 }
 
 

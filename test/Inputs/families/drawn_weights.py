@@ -10,6 +10,8 @@ import math
 MASK = (1 << 64) - 1
 # Norms by the parts of their names, in all the families that are referenced.
 NORMS = ("norm", "ln_", ".ln.", "layernorm", "ln_f", "_ln.")
+# Stored, but the same in every checkpoint.
+CONSTANTS = {"act_fn.beta": 0.5, "act_fn.eps": -1e-6}
 
 
 def seed(name):
@@ -29,6 +31,9 @@ def uniform(start, count):
 
 def weights(name, shape):
     """The elements of a tensor, in row-major order, as an array of f32."""
+    for end, value in CONSTANTS.items():
+        if name.endswith(end):
+            return array.array("f", [value])
     numbers = uniform(seed(name), math.prod(shape))
     if name.endswith(".weight") and any(part in name.lower() for part in NORMS):
         return array.array("f", (1 + u for u in numbers))
