@@ -1,4 +1,5 @@
 //===- ImportModel.cpp - finding descriptions, importing models -----------===//
+#include "llmc/Frontend/Catalogue.h"
 #include "llmc/Frontend/Description.h"
 #include "llmc/Frontend/Importer.h"
 #include "llmc/Frontend/Inspect.h"
@@ -15,21 +16,24 @@ using namespace mlir;
 
 namespace llmc {
 
-/// share/llmc/models of the installation or build tree that this library lies in.
-static std::string shippedModels() {
+std::string sharedFiles() {
   static int anchor;
   std::string program = llvm::sys::fs::getMainExecutable("", &anchor);
   llvm::SmallString<256> folder(llvm::sys::path::parent_path(program));
-  llvm::sys::path::append(folder, "..", "share", "llmc", "models");
+  llvm::sys::path::append(folder, "..", "share", "llmc");
   return std::string(folder);
 }
 
 void addDescriptions(frontend::DescriptionSet &set, const DescriptionOptions &options) {
-  set.addDirectory(shippedModels());
+  set.addDirectory(sharedFiles() + "/models");
   for (const std::string &file : options.files)
     set.addFile(file);
   for (const std::string &name : options.excluded)
     set.exclude(name);
+}
+
+std::shared_ptr<const frontend::ModelSource> openModel(const std::string &path) {
+  return frontend::Catalogue(sharedFiles() + "/models/catalogue").open(path);
 }
 
 /// MLIR's parser recurses over nested regions and brackets: a file that is nested more deeply
@@ -75,7 +79,7 @@ ImportedModel importModelFrom(const std::string &path, const DescriptionOptions 
     addDescriptions(set, options);
     frontend::ResolveOptions resolve;
     resolve.acceptKeys = options.acceptKeys;
-    result.resolved = frontend::loadModel(path, set, resolve);
+    result.resolved = frontend::loadModel(openModel(path), set, resolve);
     for (const std::string &note : result.resolved->notes)
       emitRemark(UnknownLoc::get(&context)) << note;
     if (!options.quantize.empty()) {

@@ -65,7 +65,8 @@ void addInspectCommand(CLI::App &app, int &exitCode) {
       "inspect", "What is this model, and does it run? Needs no weights (exit 0: yes)");
   command
       ->add_option("model", arguments->model,
-                   "Folder with config.json, the config.json itself, .gguf or description")
+                   "Folder with config.json, the config.json itself, .gguf, description, or a "
+                   "name of the catalogue")
       ->required();
   command->add_flag("--json", arguments->json, "Print one JSON object (docs/Inspect.md)");
   command->add_option("--target", arguments->inspect.target, "Target that has to run it")
@@ -89,8 +90,7 @@ void addInspectCommand(CLI::App &app, int &exitCode) {
     frontend::DescriptionSet set;
     addDescriptions(set, arguments->descriptions);
     arguments->inspect.acceptKeys = arguments->descriptions.acceptKeys;
-    auto source = std::make_shared<frontend::ModelSource>(
-        frontend::ModelSource::open(arguments->model));
+    std::shared_ptr<const frontend::ModelSource> source = openModel(arguments->model);
     frontend::InspectReport report = frontend::inspectModel(source, set, arguments->inspect);
     for (const std::string &note : report.notes)
       std::cerr << "llmc: remark: " << note << "\n";

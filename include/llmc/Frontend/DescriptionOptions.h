@@ -2,6 +2,7 @@
 #ifndef LLMC_FRONTEND_DESCRIPTIONOPTIONS_H
 #define LLMC_FRONTEND_DESCRIPTIONOPTIONS_H
 
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -9,6 +10,7 @@ namespace llmc {
 
 namespace frontend {
 class DescriptionSet;
+struct ModelSource;
 } // namespace frontend
 
 /// The command line's say in which descriptions count.
@@ -26,6 +28,9 @@ struct DescriptionOptions {
 /// Adds the descriptions that ship (share/llmc/models beside the program's folder) and the
 /// user's. Throws InputError for a file that is no description.
 void addDescriptions(frontend::DescriptionSet &set, const DescriptionOptions &options);
+
+/// A model by its path, or by its name in the catalogue that ships. Throws InputError.
+std::shared_ptr<const frontend::ModelSource> openModel(const std::string &path);
 
 } // namespace llmc
 

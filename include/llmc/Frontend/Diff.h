@@ -60,10 +60,10 @@ struct ModelDiff {
   std::string toText() const;
 };
 
-/// Compares the headers of two models. Throws InputError where one of them cannot be read, or
-/// is not described well enough to be compared, with the reasons.
-ModelDiff diffModels(const std::string &a, const std::string &b, DescriptionSet &descriptions,
-                     const InspectOptions &options = {});
+/// Compares the headers of two models. Throws InputError where one of them is not described well
+/// enough to be compared, with the reasons.
+ModelDiff diffModels(std::shared_ptr<const ModelSource> a, std::shared_ptr<const ModelSource> b,
+                     DescriptionSet &descriptions, const InspectOptions &options = {});
 
 } // namespace llmc::frontend
 

@@ -59,6 +59,10 @@ InspectReport inspectModel(std::shared_ptr<const ModelSource> source, Descriptio
 /// matches, the message names the nearest description and the differences.
 std::shared_ptr<ResolvedModel> loadModel(const std::string &path, DescriptionSet &descriptions,
                                          const ResolveOptions &options = {});
+/// The same without the opening.
+std::shared_ptr<ResolvedModel> loadModel(std::shared_ptr<const ModelSource> source,
+                                         DescriptionSet &descriptions,
+                                         const ResolveOptions &options = {});
 
 } // namespace llmc::frontend
 

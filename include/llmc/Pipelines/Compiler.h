@@ -56,6 +56,9 @@ struct ImportedModel {
   std::shared_ptr<frontend::ResolvedModel> resolved;
 };
 
+/// share/llmc of the installation or build tree that this library lies in: models, targets.
+std::string sharedFiles();
+
 /// Runs the import phase on a folder, .gguf, description or .mlir. On failure a diagnostic
 /// is on the context and the module is null.
 ImportedModel importModelFrom(const std::string &path, const DescriptionOptions &options,

@@ -164,11 +164,10 @@ void fillTensors(DiffSide &side, const ResolvedModel &model) {
                                         (family.tiedTo >= 0 ? ", tied" : ""));
 }
 
-DiffSide describe(const std::string &path, DescriptionSet &descriptions,
+DiffSide describe(std::shared_ptr<const ModelSource> source, DescriptionSet &descriptions,
                   const InspectOptions &options) {
   DiffSide side;
-  side.path = path;
-  auto source = std::make_shared<const ModelSource>(ModelSource::open(path));
+  side.path = source->path;
   side.report = inspectModel(source, descriptions, options);
   std::shared_ptr<const Description> description = descriptions.match(*source);
   std::shared_ptr<ResolvedModel> model;
@@ -179,7 +178,7 @@ DiffSide describe(const std::string &path, DescriptionSet &descriptions,
     model = ResolvedModel::resolve(source, description, resolve);
   }
   if (!model || !model->isComplete()) {
-    std::string message = path + ": cannot be compared, since it is " +
+    std::string message = side.path + ": cannot be compared, since it is " +
                           verdictName(side.report.verdict);
     for (size_t i = 0; i < side.report.reasons.size() && i < 10; ++i)
       message += "\n" + side.report.reasons[i];
@@ -311,8 +310,8 @@ void compareSides(ModelDiff &diff) {
 
 } // namespace
 
-ModelDiff diffModels(const std::string &a, const std::string &b, DescriptionSet &descriptions,
-                     const InspectOptions &options) {
+ModelDiff diffModels(std::shared_ptr<const ModelSource> a, std::shared_ptr<const ModelSource> b,
+                     DescriptionSet &descriptions, const InspectOptions &options) {
   ModelDiff diff;
   diff.a = describe(a, descriptions, options);
   diff.b = describe(b, descriptions, options);

@@ -215,7 +215,13 @@ InspectReport inspectModel(std::shared_ptr<const ModelSource> source, Descriptio
 
 std::shared_ptr<ResolvedModel> loadModel(const std::string &path, DescriptionSet &descriptions,
                                          const ResolveOptions &options) {
-  auto source = std::make_shared<const ModelSource>(ModelSource::open(path));
+  return loadModel(std::make_shared<const ModelSource>(ModelSource::open(path)), descriptions,
+                   options);
+}
+
+std::shared_ptr<ResolvedModel> loadModel(std::shared_ptr<const ModelSource> source,
+                                         DescriptionSet &descriptions,
+                                         const ResolveOptions &options) {
   std::shared_ptr<const Description> description = descriptions.match(*source);
   if (description) {
     auto model = ResolvedModel::resolve(source, description, options);

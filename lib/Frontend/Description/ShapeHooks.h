@@ -36,6 +36,10 @@ public:
 
   std::vector<Value> op(const OpCall &call) override;
 
+protected:
+  /// The kind of layer that is running.
+  uint32_t currentKind = 0;
+
 private:
   using Shape = std::vector<int64_t>;
 
@@ -83,7 +87,6 @@ private:
   std::map<uint64_t, int64_t> expertsOf;
   /// Values that select_positions gave.
   std::set<uint64_t> selections;
-  uint32_t currentKind = 0;
 };
 
 } // namespace llmc::frontend
