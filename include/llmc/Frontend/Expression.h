@@ -62,7 +62,7 @@ void collectNames(const Expr &expr, std::vector<std::string> &names);
 
 /// What an expression's names and functions mean. Operators and builtin functions
 /// (len, min, max, floor, ceil, sqrt, log, abs, int, float, default, present, contains,
-/// index_of, error) are the evaluator's own.
+/// index_of, last_index_of, entry, only_fields, normal_quantile, error) are the evaluator's own.
 class EvalContext {
 public:
   virtual ~EvalContext() = default;

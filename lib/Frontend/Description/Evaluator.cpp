@@ -5,7 +5,10 @@
 // always a mistake in a description; null may be compared with anything.
 //
 //===----------------------------------------------------------------------===//
+#include "ParamEvaluator.h"
+
 #include "llmc/Frontend/Expression.h"
+#include "llmc/Frontend/Json.h"
 
 #include <algorithm>
 #include <cmath>
@@ -266,6 +269,81 @@ static Value position(const Expr &expr, const ValueList &args) {
   return Value();
 }
 
+/// The last place of a value before a position.
+static Value lastPosition(const Expr &expr, const ValueList &args) {
+  const ValueList &list = listOf(expr, args[0]);
+  const int64_t *before = args[2].get<int64_t>();
+  if (!before || *before < 0)
+    expressionError(expr, "last_index_of needs a position before which to look, here it is " +
+                              args[2].toText());
+  for (size_t i = std::min(list.size(), size_t(*before)); i-- > 0;)
+    if (list[i] == args[1])
+      return int64_t(i);
+  return Value();
+}
+
+/// An object of the config, which the language holds as its text.
+static const Json &objectOf(const Expr &expr, const Value &value) {
+  // Every layer asks anew for the same one.
+  thread_local std::pair<std::string, Json> last;
+  const std::string *text = value.get<std::string>();
+  if (!text || text->empty() || text->front() != '{')
+    expressionError(expr, expr.name + " needs an object, here it is " +
+                              (text ? "the text '" + *text + "'" : value.kindName()));
+  if (last.first != *text)
+    last = {*text, parseJson(*text, "an object of the config")};
+  return last.second;
+}
+
+/// Down an object by keys; null where one is not there.
+static Value entryOf(const Expr &expr, const ValueList &args) {
+  if (args[0].isNull())
+    return Value();
+  const Json *at = &objectOf(expr, args[0]);
+  for (size_t i = 1; i < args.size() && at; ++i) {
+    if (!args[i].is<std::string>() && !args[i].is<int64_t>())
+      expressionError(expr, "the key of an object is text or an integer, here it is " +
+                                args[i].toText());
+    const std::string *key = args[i].get<std::string>();
+    at = at->kind == Json::Kind::Object
+             ? at->find(key ? *key : std::to_string(*args[i].get<int64_t>()))
+             : nullptr;
+  }
+  return at ? valueOf(*at) : Value();
+}
+
+/// Whether the members of an object are objects that have no fields but these.
+static Value hasOnlyFields(const Expr &expr, const ValueList &args) {
+  const ValueList &names = listOf(expr, args[1]);
+  if (args[0].isNull())
+    return true;
+  for (const auto &member : objectOf(expr, args[0]).members) {
+    if (member.second.kind != Json::Kind::Object)
+      return false;
+    for (const auto &field : member.second.members)
+      if (std::find(names.begin(), names.end(), Value(field.first)) == names.end())
+        return false;
+  }
+  return true;
+}
+
+/// Where the standard normal distribution reaches a probability, by halving to the last bit.
+static Value normalQuantile(const Expr &expr, const ValueList &args) {
+  double p = numberOf(expr, args[0], "normal_quantile");
+  if (!(p > 0 && p < 1))
+    expressionError(expr, "normal_quantile needs a number between 0 and 1, here it is " +
+                              args[0].toText());
+  double low = -40, high = 40;
+  auto below = [](double x) { return 0.5 * std::erfc(-x / std::sqrt(2.0)); };
+  for (int i = 0; i < 200 && low < high; ++i) {
+    double middle = 0.5 * (low + high);
+    if (middle == low || middle == high)
+      break;
+    (below(middle) < p ? low : high) = middle;
+  }
+  return high;
+}
+
 static Value toInteger(const Expr &expr, double number) {
   if (!(std::fabs(number) < 9e18))
     expressionError(expr, Value(number).toText() + " does not fit into an integer");
@@ -314,6 +392,10 @@ static const std::map<std::string, Builtin> &builtins() {
         }}},
       {"contains", {2, 2, [](E e, A a) -> Value { return !position(e, a).isNull(); }}},
       {"index_of", {2, 2, position}},
+      {"last_index_of", {3, 3, lastPosition}},
+      {"entry", {2, 8, entryOf}},
+      {"only_fields", {2, 2, hasOnlyFields}},
+      {"normal_quantile", {1, 1, normalQuantile}},
       {"error",
        {1, 1,
         [](E e, A a) -> Value {
