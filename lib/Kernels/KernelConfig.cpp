@@ -65,6 +65,9 @@ void describe(A &a, AttentionSpec &s) {
   a("chunk", s.chunk);
   a("softcap", s.softcap);
   a("sinks", s.sinks);
+  a("slopes", s.slopes);
+  a("selected", s.selected);
+  a("latent_values", s.latentValues);
   a("item_heads", s.itemHeads, int64_t(1));
   a("q_stride", s.qStride);
   a("q_offset", s.qOffset);
@@ -129,6 +132,57 @@ void describe(A &a, LinearSpec &s) {
 }
 
 template <typename A>
+void describe(A &a, HeadLinearSpec &s) {
+  a("heads", s.heads);
+  a("product", s.product);
+  a("input_offset", s.inputOffset);
+}
+
+template <typename A>
+void describe(A &a, SelectSpec &s) {
+  a("heads", s.heads);
+  a("state", s.state);
+  a("top", s.top);
+  a("context", s.context);
+  a("q_stride", s.qStride);
+  a("q_offset", s.qOffset);
+  a("weight_stride", s.weightStride);
+  a("weight_offset", s.weightOffset);
+}
+
+template <typename A>
+void describe(A &a, RouteSpec &s) {
+  a("experts", s.experts);
+  a("chosen", s.chosen);
+  a("score", s.score);
+  a("normalise", s.normalise);
+  a("scale", s.scale, 1.0f);
+  a("bias", s.bias);
+  a("expert_scale", s.expertScale);
+  a("groups", s.groups);
+  a("keep", s.keep);
+  a("group_score", s.groupScore);
+}
+
+template <typename A>
+void describe(A &a, ExpertLinearSpec &s) {
+  a("product", s.product);
+  a("experts", s.experts);
+  a("chosen", s.chosen);
+  a("rows_of_choices", s.rowsOfChoices);
+}
+
+template <typename A>
+void describe(A &a, ExpertCombineSpec &s) {
+  a("chosen", s.chosen);
+  a("width", s.width);
+  a("spread", s.spread);
+  a("weights", s.weights, true);
+  a("residual", s.residual);
+  a("in_place", s.inPlace);
+}
+
+template <typename A>
 void describe(A &a, EmbeddingSpec &s) {
   a("storage", s.storage);
   a("rows", s.rows);
@@ -137,6 +191,7 @@ void describe(A &a, EmbeddingSpec &s) {
   a("scale", s.scale, 1.0f);
   a("index", s.index);
   a("offset", s.offset);
+  a("otherwise", s.otherwise);
 }
 
 template <typename A>
@@ -147,6 +202,9 @@ void describe(A &a, RowOperand &s) {
   a("inner", s.inner);
   a("element", s.element);
   a("index", s.index);
+  a("scalar", s.scalar);
+  a("chooser", s.chooser, -1);
+  a("chooser_step", s.chooserStep);
 }
 
 template <typename A>
@@ -164,6 +222,7 @@ struct RowNode {
   std::string activation;
   std::vector<int64_t> inputs;
   float param0 = 0, param1 = 0;
+  int64_t period = 1, shift = 0;
   std::optional<RowOperand> operand;
 };
 struct RowResult {
@@ -183,6 +242,8 @@ void describe(A &a, RowNode &s) {
   a("inputs", s.inputs);
   a("param0", s.param0);
   a("param1", s.param1);
+  a("period", s.period, int64_t(1));
+  a("shift", s.shift, int64_t(0));
   a("operand", s.operand);
 }
 
@@ -219,7 +280,12 @@ static constexpr struct {
                   {RowOpKind::RmsNorm, "rms_norm"},
                   {RowOpKind::L2Norm, "l2_norm"},
                   {RowOpKind::LayerNorm, "layer_norm"},
-                  {RowOpKind::Softmax, "softmax"}};
+                  {RowOpKind::Softmax, "softmax"},
+                  {RowOpKind::PositionScale, "position_scale"},
+                  {RowOpKind::Mean, "mean"},
+                  {RowOpKind::Deviation, "deviation"},
+                  {RowOpKind::Sum, "sum"},
+                  {RowOpKind::RowMax, "row_max"}};
 
 static RowSpec toSpec(const RowProgram &program) {
   RowSpec spec;
@@ -238,6 +304,8 @@ static RowSpec toSpec(const RowProgram &program) {
       node.inputs.push_back(input);
     node.param0 = op.params[0];
     node.param1 = op.params[1];
+    node.period = op.period;
+    node.shift = op.shift;
     spec.nodes.push_back(std::move(node));
   }
   for (const RowProgram::Output &out : program.outputs())
@@ -298,6 +366,13 @@ static std::string fromSpec(const RowSpec &spec, std::optional<RowProgram> &prog
     case RowOpKind::L2Norm: p.l2Norm(in[0], node.param0); break;
     case RowOpKind::LayerNorm: p.layerNorm(in[0], in[1], in[2], node.param0); break;
     case RowOpKind::Softmax: p.softmax(in[0]); break;
+    case RowOpKind::PositionScale:
+      p.positionScale(node.param0, node.period, node.shift);
+      break;
+    case RowOpKind::Mean: p.mean(in[0]); break;
+    case RowOpKind::Deviation: p.deviation(in[0]); break;
+    case RowOpKind::Sum: p.sum(in[0]); break;
+    case RowOpKind::RowMax: p.rowMax(in[0]); break;
     }
   }
   for (const RowResult &out : spec.outputs) {
@@ -364,13 +439,38 @@ KernelChoice describeKernel(MLIRContext *context, const LinearAttentionSpec &spe
           linearAttentionKernelScratch(spec)};
 }
 
+KernelChoice describeKernel(MLIRContext *context, const SelectSpec &spec) {
+  return {selectKernelName(spec), "select-positions", toDictionary(context, spec),
+          selectKernelScratch(spec)};
+}
+
+KernelChoice describeKernel(MLIRContext *context, const HeadLinearSpec &spec) {
+  return {headLinearKernelName(spec), "head-linear", toDictionary(context, spec),
+          headLinearKernelScratch(spec)};
+}
+
 KernelChoice describeKernel(MLIRContext *context, const LinearSpec &spec) {
   return {linearKernelName(spec), "linear", toDictionary(context, spec), linearKernelScratch(spec)};
+}
+
+KernelChoice describeKernel(MLIRContext *context, const RouteSpec &spec) {
+  return {routeKernelName(spec), "route", toDictionary(context, spec), routeKernelScratch(spec)};
+}
+
+KernelChoice describeKernel(MLIRContext *context, const ExpertLinearSpec &spec) {
+  return {expertLinearKernelName(spec), "expert-linear", toDictionary(context, spec),
+          expertLinearKernelScratch(spec)};
+}
+
+KernelChoice describeKernel(MLIRContext *context, const ExpertCombineSpec &spec) {
+  return {expertCombineKernelName(spec), "expert-combine", toDictionary(context, spec)};
 }
 
 KernelChoice describeKernel(MLIRContext *context, const EmbeddingSpec &spec) {
   int64_t rows = spec.rows - spec.offset;
   bool byToken = spec.index == TableIndex::TokenId;
+  if (spec.otherwise)
+    rows = 0;
   return {embeddingKernelName(spec), "embedding", toDictionary(context, spec), 0,
           byToken ? rows : 0, byToken ? 0 : rows};
 }
@@ -389,6 +489,30 @@ llvm::ArrayRef<KernelGenerator> cpuGenerators() {
            buildLinearKernel(module, spec, variant);
          return problem;
        })},
+      {"route", "tuned", "llm.route without a table",
+       reads<RouteSpec>([](ModuleOp module, const RouteSpec &spec, const CPUVariant &variant) {
+         std::string problem = checkRoute(spec);
+         if (problem.empty())
+           buildRouteKernel(module, spec, variant);
+         return problem;
+       })},
+      {"expert-linear", "tuned",
+       "llm.expert_linear over every weight storage, with bias, activation and gate",
+       reads<ExpertLinearSpec>(
+           [](ModuleOp module, const ExpertLinearSpec &spec, const CPUVariant &variant) {
+             std::string problem = checkExpertLinear(spec);
+             if (problem.empty())
+               buildExpertLinearKernel(module, spec, variant);
+             return problem;
+           })},
+      {"expert-combine", "tuned", "llm.expert_sum, with a residual, and llm.expert_spread",
+       reads<ExpertCombineSpec>(
+           [](ModuleOp module, const ExpertCombineSpec &spec, const CPUVariant &variant) {
+             std::string problem = checkExpertCombine(spec);
+             if (problem.empty())
+               buildExpertCombineKernel(module, spec, variant);
+             return problem;
+           })},
       {"embedding", "tuned", "llm.embedding and llm.position_embedding over every weight storage",
        reads<EmbeddingSpec>(
            [](ModuleOp module, const EmbeddingSpec &spec, const CPUVariant &variant) {
@@ -411,15 +535,35 @@ llvm::ArrayRef<KernelGenerator> cpuGenerators() {
        "llm.rms_norm per head, llm.rotary and llm.kv_append, any of them",
        reads<PrologueSpec>([](ModuleOp module, const PrologueSpec &spec,
                               const CPUVariant &variant) {
-         buildPrologueKernel(module, spec, variant);
-         return std::string();
+         std::string problem = checkPrologue(spec);
+         if (problem.empty())
+           buildPrologueKernel(module, spec, variant);
+         return problem;
        })},
       {"paged-attention", "tuned",
-       "llm.paged_attention over paged f32 state, causal, windowed or in chunks, with softcap",
+       "llm.paged_attention over paged and latent f32 state, causal, windowed or in chunks, with "
+       "softcap, sinks and slopes, or over selected positions",
        reads<AttentionSpec>([](ModuleOp module, const AttentionSpec &spec,
                                const CPUVariant &variant) {
-         buildAttentionKernel(module, spec, variant);
-         return std::string();
+         std::string problem = checkAttention(spec);
+         if (problem.empty())
+           buildAttentionKernel(module, spec, variant);
+         return problem;
+       })},
+      {"select-positions", "tuned", "llm.select_positions over latent f32 state",
+       reads<SelectSpec>([](ModuleOp module, const SelectSpec &spec, const CPUVariant &variant) {
+         std::string problem = checkSelect(spec);
+         if (problem.empty())
+           buildSelectKernel(module, spec, variant);
+         return problem;
+       })},
+      {"head-linear", "tuned", "llm.head_linear over every weight storage",
+       reads<HeadLinearSpec>([](ModuleOp module, const HeadLinearSpec &spec,
+                                const CPUVariant &variant) {
+         std::string problem = checkHeadLinear(spec);
+         if (problem.empty())
+           buildHeadLinearKernel(module, spec, variant);
+         return problem;
        })},
       {"causal-conv", "tuned",
        "llm.causal_conv over f32, f16 and bf16 weights of 2 to 16 taps, with an activation",

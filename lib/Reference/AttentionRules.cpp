@@ -382,6 +382,16 @@ static llvm::Error selectPositions(llm::SelectPositionsOp op, OpContext<T> &cont
 }
 
 template <typename T>
+static llvm::Error noPositions(llm::NoPositionsOp op, OpContext<T> &context) {
+  int64_t width = mlir::cast<mlir::RankedTensorType>(op.getResult().getType()).getDimSize(1);
+  if (width < 0)
+    return context.error("needs a static width");
+  int64_t count = context.batch(op.getBatch()).tokens() * width;
+  context.result(makeTokens<T>(std::vector<int32_t>(size_t(count), -1)));
+  return llvm::Error::success();
+}
+
+template <typename T>
 static llvm::Error headLinear(llm::HeadLinearOp op, OpContext<T> &context) {
   const HostTensor<T> &x = context.tensor(op.getInput());
   const Weight &weight = context.weight(op.getWeight());
@@ -411,6 +421,7 @@ template <typename T> void llmc::reference::addAttentionRules(RuleTable<T> &tabl
   table.template add<llm::KVAppendOp>(kvAppend<T>);
   table.template add<llm::PagedAttentionOp>(pagedAttention<T>);
   table.template add<llm::SelectPositionsOp>(selectPositions<T>);
+  table.template add<llm::NoPositionsOp>(noPositions<T>);
   table.template add<llm::HeadLinearOp>(headLinear<T>);
 }
 

@@ -33,6 +33,8 @@ AttentionSettings attentionSettings(const OpCall &call, int64_t heads);
 int64_t rotaryStart(const OpCall &call);
 /// The `top` of `select_positions(q, w, k, top: n)`.
 int64_t positionsToSelect(const OpCall &call);
+/// The n of `no_positions(n)`.
+int64_t emptySelection(const OpCall &call);
 
 /// The slopes of attention with linear biases (Press et al., 2021): with n the least power of
 /// two that is at least `heads`, the numbers s_i = 2^(-maximum * i / n), i = 1 .. n, first those

@@ -22,6 +22,7 @@ namespace llmc::frontend {
 ///   rotary(x, rope, from:)            head_linear(x, w)
 ///   attend(q, k, v, kind, window:, chunk:, scale:, softcap:, sinks:, selection:, values:,
 ///          alibi:, alibi_factor:)     select_positions(q, w, k, top:)
+///   no_positions(n)
 ///   gate(g, u, act:)  act(g) * u      activation(x, act)
 ///   residual_add(x, y)  from `x + y`  scale(x, factor)  from `x * number`
 ///   add, sub, mul, div, min, max(x, y)  from operators with a weight, and of two tensors; one

@@ -10,7 +10,9 @@
 #define LLMC_KERNELS_KERNELCONFIG_H
 
 #include "llmc/Kernels/CPU/AttentionKernels.h"
+#include "llmc/Kernels/CPU/ExpertKernels.h"
 #include "llmc/Kernels/CPU/GenericKernels.h"
+#include "llmc/Kernels/CPU/HeadKernels.h"
 #include "llmc/Kernels/CPU/LinearKernels.h"
 #include "llmc/Kernels/CPU/RecurrentKernels.h"
 #include "llmc/Kernels/CPU/RowKernels.h"
@@ -35,10 +37,15 @@ struct KernelChoice {
 };
 
 KernelChoice describeKernel(mlir::MLIRContext *context, const LinearSpec &spec);
+KernelChoice describeKernel(mlir::MLIRContext *context, const RouteSpec &spec);
+KernelChoice describeKernel(mlir::MLIRContext *context, const ExpertLinearSpec &spec);
+KernelChoice describeKernel(mlir::MLIRContext *context, const ExpertCombineSpec &spec);
 KernelChoice describeKernel(mlir::MLIRContext *context, const EmbeddingSpec &spec);
 KernelChoice describeKernel(mlir::MLIRContext *context, const RowProgram &program);
 KernelChoice describeKernel(mlir::MLIRContext *context, const PrologueSpec &spec);
 KernelChoice describeKernel(mlir::MLIRContext *context, const AttentionSpec &spec);
+KernelChoice describeKernel(mlir::MLIRContext *context, const SelectSpec &spec);
+KernelChoice describeKernel(mlir::MLIRContext *context, const HeadLinearSpec &spec);
 KernelChoice describeKernel(mlir::MLIRContext *context, const ConvSpec &spec);
 KernelChoice describeKernel(mlir::MLIRContext *context, const LinearAttentionSpec &spec);
 /// Of a spec that planGeneric has accepted.

@@ -1,4 +1,4 @@
-//===- AttentionUnits.cpp - rotary, append and attention ------------------===//
+//===- AttentionUnits.cpp - rotary, append, attention, products of heads --===//
 #include "Converter.h"
 
 using namespace mlir;
@@ -13,7 +13,8 @@ static kernels::HeadRows headRows(const RowBuffer &buffer, unsigned operand) {
 
 static kernels::PagedState pagedState(CacheType type, int64_t blockTokens) {
   ArrayRef<int64_t> shape = type.getShape();
-  return {shape[0], shape[1], shape[2], blockTokens};
+  // A latent state keeps keys alone.
+  return {shape[0], shape[1], type.getKind() == CacheKind::Latent ? 0 : shape[2], blockTokens};
 }
 
 namespace {
@@ -69,6 +70,10 @@ LogicalResult Converter::lowerPrologue(const Unit &unit) {
   if (q.rotary && k.rotary && q.rotary.getRope() != k.rotary.getRope())
     return unit.op->emitError("q and k turn by different rotary records in one launch; disable "
                               "the fusion attention-prologue");
+  if (q.rotary && k.rotary && q.rotary.getFirst() != k.rotary.getFirst())
+    return unit.op->emitError("q turns from channel ")
+           << q.rotary.getFirst() << " on and k from " << k.rotary.getFirst()
+           << " in one launch; disable the fusion attention-prologue";
 
   kernels::PrologueSpec spec;
   SmallVector<plan::UseAttr> uses;
@@ -142,11 +147,13 @@ LogicalResult Converter::lowerPrologue(const Unit &unit) {
     if (failed(norm))
       return failure();
     spec.kNorm = *norm;
-    HeadPath v;
-    v.source = v.last = unit.resolve(append.getValue());
-    std::optional<kernels::HeadRows> none;
-    if (failed(addRows(v, spec.v, none, false)))
-      return failure();
+    if (append.getValue()) {
+      HeadPath v;
+      v.source = v.last = unit.resolve(append.getValue());
+      std::optional<kernels::HeadRows> none;
+      if (failed(addRows(v, spec.v, none, false)))
+        return failure();
+    }
     Value cache = unit.resolve(append.getCache());
     auto state_ = caches.find(cache);
     if (state_ == caches.end())
@@ -163,6 +170,7 @@ LogicalResult Converter::lowerPrologue(const Unit &unit) {
     kernels::Rotary turn;
     turn.invFreq = unsigned(uses.size());
     turn.width = rope.getWidth();
+    turn.first = rotary.getFirst();
     turn.pairs = rope.getPairing() == RopePairing::Halves ? kernels::RotaryPairs::Halves
                                                           : kernels::RotaryPairs::Interleaved;
     turn.magnitude = float(rope.getMagnitude());
@@ -203,8 +211,11 @@ LogicalResult Converter::lowerAttention(const Unit &unit) {
   auto shape = cast<RankedTensorType>(attention.getQuery().getType()).getShape();
   auto outShape = cast<RankedTensorType>(attention.getResult().getType()).getShape();
   kernels::AttentionSpec spec;
+  auto cache = cast<CacheType>(attention.getCache().getType());
   spec.heads = shape[1];
-  spec.state = pagedState(cast<CacheType>(attention.getCache().getType()), options.blockTokens);
+  spec.state = pagedState(cache, options.blockTokens);
+  if (cache.getKind() == CacheKind::Latent)
+    spec.latentValues = cache.getShape()[2];
   spec.scale = float(attention.getScale().convertToDouble());
   spec.window = attention.getWindow().value_or(0);
   spec.chunk = attention.getChunk().value_or(0);
@@ -216,9 +227,122 @@ LogicalResult Converter::lowerAttention(const Unit &unit) {
   RowBuffer out = newBuffer("attended", outShape[1] * outShape[2], q->rows);
   spec.outStride = out.stride;
   bind(unit.resolve(attention.getResult()), out);
-  launch(unit.op->getLoc(), kernels::describeKernel(module.getContext(), spec),
-         {use(*q, plan::Access::Read), use(state->second), use(out, plan::Access::Write)},
+  SmallVector<plan::UseAttr> uses{use(*q, plan::Access::Read), use(state->second),
+                                  use(out, plan::Access::Write)};
+  if (attention.getSinks()) {
+    auto sinks = packVectors(attention.getLoc(), {unit.resolve(attention.getSinks())}, {}, false);
+    if (failed(sinks))
+      return failure();
+    spec.sinks = true;
+    uses.push_back(use(*sinks));
+  }
+  if (std::optional<ArrayRef<float>> slopes = attention.getSlopes()) {
+    spec.slopes = true;
+    uses.push_back(use(packConstants("slopes", *slopes)));
+  }
+  if (Value selection = attention.getSelection()) {
+    selection = unit.resolve(selection);
+    // Those of a layer before come as an argument.
+    if (selection.getDefiningOp() &&
+        !isa<SelectPositionsOp, NoPositionsOp>(selection.getDefiningOp()))
+      return attention.emitError("no CPU kernel attends to positions that are not from "
+                                 "llm.select_positions, these are from ")
+             << selection.getDefiningOp()->getName();
+    auto rows = wholeRows(selection, unit);
+    if (failed(rows))
+      return failure();
+    spec.selected = rows->width;
+    uses.push_back(use(*rows, plan::Access::Read));
+  }
+  if (std::string problem = kernels::checkAttention(spec); !problem.empty())
+    return attention.emitError("has no CPU kernel: ") << problem;
+  launch(unit.op->getLoc(), kernels::describeKernel(module.getContext(), spec), uses,
          items(spec.heads / spec.itemHeads, q->rows), "paged attention");
+  return success();
+}
+
+LogicalResult Converter::lowerSelectPositions(const Unit &unit) {
+  if (unit.ops.size() != 1)
+    return unit.op->emitError("the kernel computes llm.select_positions alone; the fusion holds ")
+           << unit.ops.size() << " operations";
+  auto select = cast<SelectPositionsOp>(unit.ops.front());
+  auto q = bufferOf(unit.resolve(select.getQuery()), unit.op);
+  auto weights = bufferOf(unit.resolve(select.getWeights()), unit.op);
+  if (failed(q) || failed(weights))
+    return failure();
+  auto state = caches.find(unit.resolve(select.getCache()));
+  if (state == caches.end())
+    return select.emitError("reads a cache that is no state of this layer");
+  kernels::SelectSpec spec;
+  spec.heads = cast<RankedTensorType>(select.getQuery().getType()).getShape()[1];
+  spec.state = pagedState(cast<CacheType>(select.getCache().getType()), options.blockTokens);
+  spec.top = select.getTop();
+  spec.context = maxContext;
+  spec.qStride = q->stride;
+  spec.qOffset = q->offset;
+  spec.weightStride = weights->stride;
+  spec.weightOffset = weights->offset;
+  if (std::string problem = kernels::checkSelect(spec); !problem.empty())
+    return select.emitError("has no CPU kernel: ") << problem;
+  RowBuffer out = newBuffer("positions", spec.top, q->rows);
+  bind(unit.resolve(select.getResult()), out);
+  SmallVector<plan::UseAttr> uses{use(*q, plan::Access::Read)};
+  uses.push_back(use(*weights, plan::Access::Read));
+  uses.push_back(use(state->second));
+  uses.push_back(use(out, plan::Access::Write));
+  launch(unit.op->getLoc(), kernels::describeKernel(module.getContext(), spec), uses,
+         items(1, q->rows), "positions of an indexer");
+  return success();
+}
+
+LogicalResult Converter::lowerNoPositions(NoPositionsOp op) {
+  kernels::SelectSpec spec;
+  spec.top = cast<RankedTensorType>(op.getResult().getType()).getDimSize(1);
+  if (std::string problem = kernels::checkSelect(spec); !problem.empty())
+    return op.emitError("has no CPU kernel: ") << problem;
+  RowBuffer out = newBuffer("positions", spec.top, plan::Extent::Tokens);
+  bind(op.getResult(), out);
+  launch(op.getLoc(), kernels::describeKernel(module.getContext(), spec),
+         {use(out, plan::Access::Write)}, items(1, plan::Extent::Tokens), "no positions");
+  return success();
+}
+
+LogicalResult Converter::lowerHeadLinear(const Unit &unit) {
+  if (unit.ops.size() != 1)
+    return unit.op->emitError("the kernel computes llm.head_linear alone; the fusion holds ")
+           << unit.ops.size() << " operations";
+  auto product = cast<HeadLinearOp>(unit.ops.front());
+  auto x = bufferOf(unit.resolve(product.getInput()), unit.op);
+  if (failed(x))
+    return failure();
+  auto type = cast<WeightType>(product.getWeight().getType());
+  std::optional<kernels::Storage> storage = kernels::findStorage(type.getStorageName());
+  if (!storage)
+    return product.emitError("no CPU kernel reads weights stored as ") << type.getStorageName();
+  ArrayRef<int64_t> shape = type.getShape();
+  kernels::HeadLinearSpec spec;
+  spec.heads = shape[0];
+  spec.product.storage = *storage;
+  spec.product.rows = shape[1];
+  spec.product.cols = shape[2];
+  spec.product.tile = kernels::linearTile(shape[0] * shape[1], /*gated=*/false);
+  spec.product.inputStride = x->stride;
+  spec.inputOffset = x->offset;
+  RowBuffer out = newBuffer("heads", shape[0] * shape[1], x->rows);
+  spec.product.outputStride = out.stride;
+  if (x->rows == plan::Extent::Outputs)
+    return product.emitError("no CPU kernel computes products of heads for chosen rows alone");
+  if (std::string problem = kernels::checkHeadLinear(spec); !problem.empty())
+    return product.emitError("has no CPU kernel: ") << problem;
+  auto weight = packPanels(product.getLoc(), {unit.resolve(product.getWeight())},
+                           spec.product.tile, /*interleave=*/false);
+  if (failed(weight))
+    return failure();
+  bind(unit.resolve(product.getResult()), out);
+  launch(unit.op->getLoc(), kernels::describeKernel(module.getContext(), spec),
+         {use(*x, plan::Access::Read), use(*weight), use(out, plan::Access::Write)},
+         items(kernels::headLinearKernelFactor(spec), x->rows, kernels::linearTokenBlock),
+         "product of heads");
   return success();
 }
 

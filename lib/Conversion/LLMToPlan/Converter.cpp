@@ -43,6 +43,17 @@ RowBuffer Converter::newBuffer(StringRef name, int64_t width, plan::Extent rows,
 
 FailureOr<RowBuffer> Converter::bufferOf(Value value, Operation *user) {
   auto found = buffers.find(value);
+  if (found == buffers.end() && weightBehind(value)) {
+    // Only now is it known that somebody needs a weight's rows in memory.
+    Value rows = value;
+    while (!rows.getDefiningOp<WeightRowsOp>())
+      rows = rows.getDefiningOp()->getOperand(0);
+    if (!buffers.contains(rows) && failed(lowerRows(makeUnit(rows.getDefiningOp()))))
+      return failure();
+    if (rows != value)
+      bind(value, RowBuffer(buffers[rows]));
+    found = buffers.find(value);
+  }
   if (found == buffers.end())
     return user->emitError("operand has no memory yet; it is defined by ")
            << (value.getDefiningOp() ? value.getDefiningOp()->getName().getStringRef()
@@ -56,6 +67,8 @@ void Converter::bind(Value value, const RowBuffer &buffer) {
 }
 
 bool Converter::diesAt(const RowBuffer &buffer, Operation *op) {
+  if (kept.lookup(buffer.slice))
+    return false;
   for (Value value : residents[buffer.slice]) {
     if (!buffers[value].overlaps(buffer))
       continue;
@@ -149,10 +162,20 @@ LogicalResult Converter::lowerUnit(const Unit &unit) {
   };
   if (has(LinearOp(), OutputHeadOp()))
     return lowerLinear(unit);
+  if (has(RouteOp()))
+    return lowerRoute(unit);
+  if (has(ExpertLinearOp()))
+    return lowerExpertLinear(unit);
+  if (has(ExpertSumOp(), ExpertSpreadOp()))
+    return lowerExpertCombine(unit);
   if (has(RotaryOp(), KVAppendOp()))
     return lowerPrologue(unit);
   if (has(PagedAttentionOp()))
     return lowerAttention(unit);
+  if (has(SelectPositionsOp()))
+    return lowerSelectPositions(unit);
+  if (has(HeadLinearOp()))
+    return lowerHeadLinear(unit);
   if (has(CausalConvOp()))
     return lowerConv(unit);
   if (has(LinearAttentionOp()))
@@ -173,12 +196,21 @@ LogicalResult Converter::convertOp(Operation *op) {
         return success();
       })
       .Case<SplitHeadsOp, MergeHeadsOp>([&](auto view) -> LogicalResult {
+        if (weightBehind(view.getInput()))
+          return success();
         auto buffer = bufferOf(view.getInput(), view);
         if (failed(buffer))
           return failure();
         bind(view.getResult(), *buffer);
         return success();
       })
+      .Case<WeightRowsOp>([](Operation *) { return success(); })
+      .Case([&](NoPositionsOp op) { return lowerNoPositions(op); })
+      .Case([&](SliceOp slice) { return lowerSlice(slice); })
+      .Case([&](TakeOp take) { return lowerTake(take); })
+      .Case([&](PutOp put) { return lowerPut(put); })
+      .Case([&](ConcatOp concat) { return lowerConcat(concat); })
+      .Case([&](TransposeOp transpose) { return lowerTranspose(transpose); })
       .Case([&](RepeatOp repeat) { return convertRepeat(repeat); })
       .Case([&](ObserveOp observe) { return convertObserve(observe); })
       .Case([&](shard::AllReduceOp reduce) { return convertAllReduce(reduce); })
@@ -227,18 +259,72 @@ LayersAttr Converter::layersOf(func::FuncOp function) {
   return LayersAttr::fromList(module.getContext(), layers);
 }
 
+/// Where the carried values lie while layers run: memory of their own, whole slices.
+FailureOr<SmallVector<RowBuffer>> Converter::carriedBuffers(RepeatOp repeat) {
+  SmallVector<RowBuffer> buffers;
+  for (Value value : repeat.getCarried()) {
+    auto carried = bufferOf(value, repeat);
+    if (failed(carried))
+      return failure();
+    bool shared = llvm::any_of(buffers, [&](const RowBuffer &other) {
+      return other.slice == carried->slice;
+    });
+    for (Value invariant : repeat.getInvariants())
+      if (auto known = this->buffers.find(invariant); known != this->buffers.end())
+        shared |= known->second.slice == carried->slice;
+    if (shared || !carried->isWholeSlice() || !diesAt(*carried, repeat)) {
+      RowBuffer own = newBuffer("stream", carried->width, carried->rows);
+      if (failed(copyRows(*carried, own, repeat.getLoc())))
+        return failure();
+      carried = own;
+    }
+    buffers.push_back(*carried);
+  }
+  return buffers;
+}
+
+/// Moves what a layer gives to where the next one looks for it.
+LogicalResult Converter::returnCarried(Operation *terminator, ArrayRef<RowBuffer> carried) {
+  SmallVector<RowBuffer> results;
+  for (Value value : terminator->getOperands()) {
+    auto out = bufferOf(value, terminator);
+    if (failed(out))
+      return failure();
+    results.push_back(*out);
+  }
+  // A result that lies where another has to go is saved first.
+  for (auto [i, out] : llvm::enumerate(results)) {
+    bool inTheWay = llvm::any_of(llvm::enumerate(carried), [&, i = i, &out = out](auto other) {
+      return other.index() != i && other.value().overlaps(out);
+    });
+    if (!inTheWay)
+      continue;
+    RowBuffer own = newBuffer("carried", out.width, out.rows);
+    if (failed(copyRows(out, own, terminator->getLoc())))
+      return failure();
+    out = own;
+  }
+  for (auto [out, place] : llvm::zip_equal(results, carried))
+    if (!(out == place) && failed(copyRows(out, place, terminator->getLoc())))
+      return failure();
+  return success();
+}
+
 LogicalResult Converter::convertRepeat(RepeatOp repeat) {
-  if (repeat.getCarried().size() != 1)
-    return repeat.emitError("carries ")
-           << repeat.getCarried().size() << " values; the CPU plan carries one";
-  auto carried = bufferOf(repeat.getCarried().front(), repeat);
+  auto carried = carriedBuffers(repeat);
   if (failed(carried))
     return failure();
-  if (!carried->isWholeSlice() || !diesAt(*carried, repeat)) {
-    RowBuffer own = newBuffer("stream", carried->width, carried->rows);
-    if (failed(copyRows(*carried, own, repeat.getLoc())))
+  // What every layer reads is written by none, not even behind its last use in a layer.
+  SmallVector<std::pair<unsigned, RowBuffer>> invariants;
+  for (auto [i, value] : llvm::enumerate(repeat.getInvariants())) {
+    if (!isa<RankedTensorType>(value.getType()) ||
+        cast<RankedTensorType>(value.getType()).getElementType().isInteger())
+      continue;
+    auto buffer = bufferOf(value, repeat);
+    if (failed(buffer))
       return failure();
-    carried = own;
+    invariants.push_back({unsigned(i), *buffer});
+    kept[buffer->slice]++;
   }
   int64_t period = int64_t(repeat.getCallees().size());
   auto loop = plan::RepeatOp::create(step, repeat.getLoc(), repeat.getFrom(), repeat.getCount(),
@@ -259,19 +345,19 @@ LogicalResult Converter::convertRepeat(RepeatOp repeat) {
     });
     for (auto &resident : residents)
       llvm::erase_if(resident.second, [&](Value value) { return !buffers.contains(value); });
-    bind(body.getArgument(1), *carried);
-    if (failed(convertBlock(body)))
-      return failure();
-    Value result = body.getTerminator()->getOperand(0);
-    auto out = bufferOf(result, body.getTerminator());
-    if (failed(out))
-      return failure();
-    if (!(*out == *carried) && failed(copyRows(*out, *carried, function.getLoc())))
+    for (auto [i, place] : llvm::enumerate(*carried))
+      bind(body.getArgument(unsigned(i) + 1), place);
+    for (auto &[i, place] : invariants)
+      bind(body.getArgument(unsigned(carried->size()) + 1 + i), place);
+    if (failed(convertBlock(body)) || failed(returnCarried(body.getTerminator(), *carried)))
       return failure();
   }
   layer.reset();
   functionLayers = {};
-  bind(repeat.getResults().front(), *carried);
+  for (auto &[i, place] : invariants)
+    kept[place.slice]--;
+  for (auto [result, place] : llvm::zip_equal(repeat.getResults(), *carried))
+    bind(result, place);
   return success();
 }
 

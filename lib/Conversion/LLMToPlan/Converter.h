@@ -8,6 +8,7 @@
 #ifndef LLMC_LIB_CONVERSION_LLMTOPLAN_CONVERTER_H
 #define LLMC_LIB_CONVERSION_LLMTOPLAN_CONVERTER_H
 
+#include "llmc/Dialect/LLM/IR/Elements.h"
 #include "llmc/Dialect/LLM/IR/LLMDialect.h"
 #include "llmc/Dialect/Plan/IR/PlanOps.h"
 #include "llmc/Kernels/KernelConfig.h"
@@ -83,6 +84,8 @@ struct Refusal {
 };
 /// Why a unit with a convolution or linear attention is not one kernel.
 std::optional<Refusal> whyNotRecurrent(const Unit &unit);
+/// Why a unit with products of experts is not one kernel.
+std::optional<Refusal> whyNotExperts(const Unit &unit);
 /// Why no tuned kernel computes the unit, as far as its operations tell.
 std::optional<Refusal> whyNotTuned(const Unit &unit);
 
@@ -106,6 +109,9 @@ private:
   mlir::LogicalResult convertBlock(mlir::Block &block);
   mlir::LogicalResult convertOp(mlir::Operation *op);
   mlir::LogicalResult convertRepeat(llm::RepeatOp repeat);
+  mlir::FailureOr<llvm::SmallVector<RowBuffer>> carriedBuffers(llm::RepeatOp repeat);
+  mlir::LogicalResult returnCarried(mlir::Operation *terminator,
+                                    llvm::ArrayRef<RowBuffer> carried);
   llm::LayersAttr layersOf(mlir::func::FuncOp function);
   mlir::LogicalResult convertObserve(llm::ObserveOp observe);
   mlir::LogicalResult lowerUnit(const Unit &unit);
@@ -134,8 +140,21 @@ private:
   // LinearUnits.cpp
   mlir::LogicalResult lowerLinear(const Unit &unit);
   mlir::LogicalResult lowerEmbedding(const Unit &unit);
+  // ExpertUnits.cpp
+  mlir::LogicalResult lowerRoute(const Unit &unit);
+  mlir::LogicalResult lowerExpertLinear(const Unit &unit);
+  mlir::LogicalResult lowerExpertCombine(const Unit &unit);
+  /// The rows of a value from their first column on, copied where they are part of others.
+  mlir::FailureOr<RowBuffer> wholeRows(mlir::Value value, const Unit &unit);
   // RowUnits.cpp
   mlir::LogicalResult lowerRows(const Unit &unit);
+  // MoveUnits.cpp
+  /// Parts of rows that are moved, or only seen from elsewhere; not inside of fusions.
+  mlir::LogicalResult lowerSlice(llm::SliceOp slice);
+  mlir::LogicalResult lowerTake(llm::TakeOp take);
+  mlir::LogicalResult lowerPut(llm::PutOp put);
+  mlir::LogicalResult lowerConcat(llm::ConcatOp concat);
+  mlir::LogicalResult lowerTranspose(llm::TransposeOp transpose);
   // GenericUnits.cpp
   bool canBeGeneric(const Unit &unit);
   mlir::LogicalResult lowerGeneric(const Unit &unit);
@@ -153,6 +172,9 @@ private:
   // AttentionUnits.cpp
   mlir::LogicalResult lowerPrologue(const Unit &unit);
   mlir::LogicalResult lowerAttention(const Unit &unit);
+  mlir::LogicalResult lowerSelectPositions(const Unit &unit);
+  mlir::LogicalResult lowerNoPositions(llm::NoPositionsOp op);
+  mlir::LogicalResult lowerHeadLinear(const Unit &unit);
   // RecurrentUnits.cpp
   mlir::LogicalResult lowerConv(const Unit &unit);
   mlir::LogicalResult lowerLinearAttention(const Unit &unit);
@@ -177,7 +199,11 @@ private:
                                             llvm::ArrayRef<int64_t> lengths, bool interleave);
   /// A dense matrix as f32, row by row; all dimensions but the first are columns.
   mlir::FailureOr<PackedWeight> packMatrix(mlir::Location loc, mlir::Value weight);
+  /// A vector or a matrix as f32, row by row.
+  mlir::FailureOr<PackedWeight> packRows(mlir::Location loc, mlir::Value weight);
   PackedWeight packConstants(llvm::StringRef name, llvm::ArrayRef<float> values);
+  /// For each layer of the function being converted its own number, as f32.
+  PackedWeight packLayerNumbers();
   /// The plan's state of a family, declared once.
   mlir::FailureOr<PackedWeight> stateOf(mlir::Value cache);
 
@@ -215,6 +241,8 @@ private:
   llvm::DenseMap<mlir::Value, RowBuffer> buffers;
   /// slice -> the values that lie in it.
   llvm::StringMap<llvm::SmallVector<mlir::Value>> residents;
+  /// Slices that layers read while they run, by how many values.
+  llvm::StringMap<unsigned> kept;
   llvm::StringMap<unsigned> names;
   llvm::StringMap<PackedWeight> packed;
   llvm::StringMap<std::string> knownKernels;

@@ -50,6 +50,21 @@ static std::optional<Refusal> whyNotLinear(const Unit &unit) {
   return std::nullopt;
 }
 
+/// Of a unit with a router, or what combines experts: these stand alone, but for what a sum is
+/// added to.
+static std::optional<Refusal> whyNotRouted(const Unit &unit) {
+  Operation *first = unit.ops.front();
+  auto route = dyn_cast<RouteOp>(first);
+  if (route && route.getTable())
+    return Refusal{route, "no CPU kernel chooses experts by a table"};
+  for (Operation *op : ArrayRef<Operation *>(unit.ops).drop_front())
+    if (!isa<ResidualAddOp>(op) || !isa<ExpertSumOp>(first) || unit.ops.size() != 2 ||
+        !llvm::is_contained(op->getOperands(), first->getResult(0)) ||
+        unit.isResult(first->getResult(0)))
+      return Refusal{op, "is no part of a kernel of routers and experts"};
+  return std::nullopt;
+}
+
 /// Of a unit that turns heads and appends nothing.
 static std::optional<Refusal> whyNotPrologue(const Unit &unit) {
   for (Operation *op : unit.ops) {
@@ -69,7 +84,8 @@ static std::optional<Refusal> whyNotRows(const Unit &unit) {
   };
   for (Operation *op : unit.ops) {
     if (!isa<RMSNormOp, LayerNormOp, ResidualAddOp, ScaleOp, SoftcapOp, ActivationOp, GateOp,
-             SelectRowsOp>(op))
+             SelectRowsOp, BinaryOp, OffsetOp, ClampOp, SoftmaxOp, RowStatOp, MixOp,
+             PositionScaleOp>(op))
       return Refusal{op, unit.ops.size() > 1
                              ? "no CPU kernel computes this operation as part of a row fusion"
                              : "no CPU kernel computes this operation"};
@@ -85,9 +101,14 @@ std::optional<Refusal> whyNotTuned(const Unit &unit) {
   };
   if (any(LinearOp(), OutputHeadOp()))
     return whyNotLinear(unit);
+  if (any(ExpertLinearOp()))
+    return whyNotExperts(unit);
+  if (any(RouteOp(), ExpertSumOp(), ExpertSpreadOp()))
+    return whyNotRouted(unit);
   if (any(CausalConvOp(), LinearAttentionOp()))
     return whyNotRecurrent(unit);
-  if (any(KVAppendOp(), PagedAttentionOp(), EmbeddingOp(), PositionEmbeddingOp()))
+  if (any(KVAppendOp(), PagedAttentionOp(), SelectPositionsOp(), HeadLinearOp(), EmbeddingOp(),
+          PositionEmbeddingOp()))
     return std::nullopt;
   return any(RotaryOp()) ? whyNotPrologue(unit) : whyNotRows(unit);
 }

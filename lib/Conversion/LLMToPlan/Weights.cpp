@@ -304,6 +304,11 @@ FailureOr<Converter::PackedWeight> Converter::stateOf(Value cache) {
     // The rows are inputs, so that a kernel's vectors run over channels.
     declareState(plan::StateKind::Conv, {1, shape[1], shape[0]}, shape[0] * shape[1]);
     break;
+  case CacheKind::Latent:
+    // A paged state without values.
+    declareState(plan::StateKind::Paged, {shape[0], shape[1], 0},
+                 shape[0] * shape[1] * options.blockTokens);
+    break;
   default:
     declareState(plan::StateKind::Paged, shape,
                  shape[0] * (shape[1] + shape[2]) * options.blockTokens);

@@ -55,6 +55,13 @@ int64_t positionsToSelect(const OpCall &call) {
   return top;
 }
 
+int64_t emptySelection(const OpCall &call) {
+  int64_t top = intArg(call, 0);
+  if (call.args.size() != 1 || top < 1)
+    opError(call, "needs how many positions a token sees, a positive number");
+  return top;
+}
+
 std::vector<float> alibiSlopes(int64_t heads, double maximum, double factor) {
   int64_t n = 1;
   while (n < heads)

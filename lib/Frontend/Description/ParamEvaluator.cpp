@@ -218,9 +218,10 @@ Value ParamEvaluator::ropeRecord(const Expr &call, const ValueList &args,
                                  const std::vector<std::pair<std::string, Value>> &named) {
   ConfigView::RopeRequest request;
   request.user = active.empty() ? "rope" : active.back();
+  bool interleaved = ropeInterleaved;
   if (!args.empty())
     expressionError(call, "rope_record takes only the named arguments dim, partial, theta, "
-                          "layer_type, shared and context");
+                          "layer_type, shared, context and interleaved");
   for (const auto &[name, value] : named) {
     if (name == "dim" && value.is<int64_t>())
       request.dim = *value.get<int64_t>();
@@ -234,15 +235,17 @@ Value ParamEvaluator::ropeRecord(const Expr &call, const ValueList &args,
       request.shared = *value.get<bool>();
     else if (name == "context" && value.is<int64_t>())
       request.context = *value.get<int64_t>();
+    else if (name == "interleaved" && value.is<bool>())
+      interleaved = *value.get<bool>();
     else
       expressionError(call, "rope_record takes dim and context (integers), partial and theta "
-                            "(numbers), layer_type (text) and shared (true or false), here is " +
+                            "(numbers), layer_type (text), shared and interleaved (true or false), here is " +
                                 name + ": " + value.toText());
   }
   request.shortFactors = ropeShortFactors;
   request.longFactors = ropeLongFactors;
   RopeRecord record = view->rope(request);
-  record.interleaved = ropeInterleaved;
+  record.interleaved = interleaved;
   record.freqDivisors = ropeDivisors;
   if (!ropeDivisors.empty() && int64_t(ropeDivisors.size()) != record.dim / 2)
     throw InputError(view->fileName() + ": the checkpoint stores " +

@@ -39,6 +39,10 @@ Value ShapeHooks::embedding(const OpCall &call) {
   const Shape &table = weightShape(call, 1);
   if (table.size() != 2)
     opError(call, "the table must have two dimensions, it is " + shapeText(table));
+  if (const Value *otherwise = call.findNamed("otherwise"); otherwise && !otherwise->isNull())
+    if (const int64_t *row = otherwise->get<int64_t>(); !row || *row < 0 || *row >= table[0])
+      opError(call, "'otherwise' must be null or a row of the table, of which there are " +
+                        std::to_string(table[0]) + ", it is " + otherwise->toText());
   return make({table[1]});
 }
 
@@ -140,6 +144,8 @@ std::vector<Value> ShapeHooks::op(const OpCall &call) {
     return {attend(call)};
   if (name == "select_positions")
     return {selectPositions(call)};
+  if (name == "no_positions")
+    return {noPositions(call)};
   if (name == "head_linear")
     return {headLinear(call)};
   if (name == "gate")
@@ -193,7 +199,7 @@ std::vector<Value> ShapeHooks::op(const OpCall &call) {
       "position_scale",
       "route",       "expert_linear", "expert_sum", "expert_spread",
       "causal_conv", "linear_attention",
-      "head_linear", "select_positions"};
+      "head_linear", "select_positions", "no_positions"};
   std::vector<std::string> near = nearWords(name, operations);
   std::string all;
   for (const std::string &operation : operations)

@@ -60,6 +60,7 @@ private:
   Value rotary(const OpCall &call);
   Value attend(const OpCall &call);
   Value selectPositions(const OpCall &call);
+  Value noPositions(const OpCall &call);
   Value headLinear(const OpCall &call);
   Value same(const OpCall &call, size_t tensors);
   Value arithmetic(const OpCall &call);

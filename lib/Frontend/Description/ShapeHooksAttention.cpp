@@ -61,6 +61,12 @@ Value ShapeHooks::selectPositions(const OpCall &call) {
   return result;
 }
 
+Value ShapeHooks::noPositions(const OpCall &call) {
+  Value result = make({emptySelection(call)});
+  selections.insert(result.get<Handle>()->id);
+  return result;
+}
+
 Value ShapeHooks::headLinear(const OpCall &call) {
   needHeads(call, 0);
   const Shape &in = shape(call, 0), &weight = weightShape(call, 1);

@@ -67,6 +67,11 @@ Importer::Results Importer::selectPositions(const OpCall &call) {
                                           positionsToSelect(call)));
 }
 
+Importer::Results Importer::noPositions(const OpCall &call) {
+  auto type = RankedTensorType::get({ShapedType::kDynamic, emptySelection(call)}, b.getI32Type());
+  return handle(NoPositionsOp::create(b, at(call), type, batch));
+}
+
 Importer::Results Importer::headLinear(const OpCall &call) {
   const WeightRef &ref = weightArg(call, 1);
   return handle(HeadLinearOp::create(b, at(call, &ref), tensor(call, 0), paramOf(call, ref)));

@@ -322,6 +322,7 @@ std::vector<llmc::frontend::Value> Importer::op(const OpCall &call) {
                                               {"rotary", &Importer::rotary},
                                               {"attend", &Importer::attend},
                                               {"select_positions", &Importer::selectPositions},
+                                              {"no_positions", &Importer::noPositions},
                                               {"head_linear", &Importer::headLinear},
                                               {"gate", &Importer::gate},
                                               {"activation", &Importer::activation},

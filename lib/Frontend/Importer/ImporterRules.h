@@ -45,6 +45,7 @@ private:
   Results rotary(const OpCall &call);
   Results attend(const OpCall &call);
   Results selectPositions(const OpCall &call);
+  Results noPositions(const OpCall &call);
   Results headLinear(const OpCall &call);
   Results gate(const OpCall &call);
   Results activation(const OpCall &call);

@@ -21,9 +21,20 @@
 //   l = fma(l, f, sum w); a = a * f; a = fma(w[j], v[j], a) for j ascending
 //
 // over the visible j only: those up to p and, with a window W, after p - W, and with a
-// chunk C, from p - p mod C on; what invisible slots hold is never used. Lastly out = a / l. The sum of w adds the
+// chunk C, from p - p mod C on; what invisible slots hold is never used. With slopes,
+// s[j] = s[j] + slope * f32(j - p) after the softcap. With a selection the blocks are those of
+// the chosen positions, so many at a time in ascending order, and nothing else is read. Lastly
+// out = a / l, 0 where nothing was seen. The sum of w adds the
 // 16 lane halves of the block, then the lanes as RowKernels.h has it. A row has the
 // same bits in whatever batch, split of items and group it is computed.
+//
+// *Select positions* is an indexer: of the positions up to a token's own it finds those with
+// the greatest sums over heads, ascending,
+//
+//   s[j] = fma(w[h], max(fma chain over channels ascending from 0 of q[h][d] * k[d][j], 0), s[j])
+//
+// from 0 with h ascending; of equal ones the lower position. Nothing is computed where all
+// fit.
 //
 //===----------------------------------------------------------------------===//
 #ifndef LLMC_KERNELS_CPU_ATTENTIONKERNELS_H
@@ -38,7 +49,7 @@ namespace llmc::kernels {
 struct PagedState {
   int64_t heads = 0;
   int64_t keyWidth = 0;
-  int64_t valueWidth = 0;
+  int64_t valueWidth = 0; ///< 0: keys alone are kept.
   /// Positions of a block, a multiple of 16.
   int64_t blockTokens = 32;
 
@@ -104,8 +115,9 @@ int64_t prologueKernelItems(const PrologueSpec &spec, const llmc_batch &batch);
 void buildPrologueKernel(mlir::ModuleOp module, const PrologueSpec &spec,
                          const CPUVariant &variant);
 
-/// Operands: 0 q (read), 1 state (read), 2 out (write), 3 sinks (f32[heads], only
-/// with `sinks`). Items: heads / itemHeads * tokens: kv head by kv head, in each row by
+/// Operands: 0 q (read), 1 state (read), 2 out (write), and then those that there are: sinks
+/// (f32[heads]), slopes (f32[heads]), selection (i32[tokens][selected]: ascending positions,
+/// none after the token's own, then -1). Items: heads / itemHeads * tokens: kv head by kv head, in each row by
 /// row, in each its query heads. Rows of a step that are consecutive positions of one
 /// sequence and lie in one range of items are computed together, attentionGroupItems at
 /// a time.
@@ -117,10 +129,16 @@ struct AttentionSpec {
   int64_t chunk = 0;  ///< 0: all positions; else p sees no position before p - p % chunk.
   float softcap = 0;  ///< 0: none.
   bool sinks = false;
+  bool slopes = false;
+  int64_t selected = 0; ///< 0: no selection; else the positions of a row of it.
+  /// Of a state that keeps keys alone: the values are their first so many channels.
+  int64_t latentValues = 0;
   /// Query heads of an item, a divisor of those that share a kv head.
   int64_t itemHeads = 1;
   int64_t qStride = 0, qOffset = 0;     ///< Elements; a head is state.keyWidth wide.
-  int64_t outStride = 0, outOffset = 0; ///< Elements; a head is state.valueWidth wide.
+  int64_t outStride = 0, outOffset = 0; ///< Elements; a head is valueWidth() wide.
+
+  int64_t valueWidth() const { return latentValues ? latentValues : state.valueWidth; }
 };
 
 /// What is wrong with a spec; empty when nothing is.
@@ -136,6 +154,24 @@ int64_t attentionGroupItems(const AttentionSpec &spec);
 /// The heads of an item that suit these heads: all that share a kv head read its state
 /// once, but one item leaves all threads but one without work.
 int64_t attentionItemHeads(int64_t heads, int64_t kvHeads);
+
+/// Operands: 0 q (read), 1 weights (read), 2 state (read), 3 out (write, i32[tokens][top]); out
+/// alone where nothing is selected. Items: tokens.
+struct SelectSpec {
+  int64_t heads = 0;       ///< Of q; 0: every place is -1.
+  PagedState state;        ///< One head without values.
+  int64_t top = 0;
+  int64_t context = 0;     ///< The most positions of a sequence.
+  int64_t qStride = 0, qOffset = 0;           ///< Elements; a head is state.keyWidth wide.
+  int64_t weightStride = 0, weightOffset = 0; ///< Elements; one a head.
+};
+
+/// What is wrong with a spec; empty when nothing is.
+std::string checkSelect(const SelectSpec &spec);
+std::string selectKernelName(const SelectSpec &spec);
+int64_t selectKernelScratch(const SelectSpec &spec);
+int64_t selectKernelItems(const SelectSpec &spec, const llmc_batch &batch);
+void buildSelectKernel(mlir::ModuleOp module, const SelectSpec &spec, const CPUVariant &variant);
 
 } // namespace llmc::kernels
 

@@ -41,6 +41,8 @@ static Prologue match(KVAppendOp append) {
     return refuse("query and key are the same value");
   if (prologue.q.getRope() != prologue.k.getRope())
     return refuse("query and key have different rotary records");
+  if (prologue.q.getFirst() != prologue.k.getFirst())
+    return refuse("query and key turn from different channels on");
   if (prologue.q.getBatch() != append.getBatch() || prologue.k.getBatch() != append.getBatch())
     return refuse("rotary and append have different batches");
   if (prologue.q->getBlock() != append->getBlock() || prologue.k->getBlock() != append->getBlock())

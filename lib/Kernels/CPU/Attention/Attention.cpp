@@ -21,8 +21,12 @@ AttentionLayout::AttentionLayout(const AttentionSpec &spec) {
   if (step * shared > mostQueries)
     step = 1;
   groupRows = step * std::max<int64_t>(1, llvm::divideCeil(fewestQueries, step * shared));
+  // Every row has positions of its own.
+  if (spec.selected)
+    groupRows = 1;
   queries = groupRows * shared;
-  valueRow = int64_t(llvm::alignTo(spec.state.valueWidth, 16));
+  valueRow = int64_t(llvm::alignTo(spec.valueWidth(), 16));
+  copiesValues = spec.selected || spec.latentValues;
 
   int64_t next = 0;
   auto area = [&](int64_t elements) {
@@ -38,6 +42,8 @@ AttentionLayout::AttentionLayout(const AttentionSpec &spec) {
   nextMaxima = area(queries + 16);
   factors = area(queries + 16);
   denominators = area(queries + 16);
+  keys = area(spec.selected ? spec.state.keyWidth * spec.state.blockTokens : 0);
+  values = area(copiesValues ? valueRow * spec.state.blockTokens : 0);
   bytes = next;
 }
 
@@ -48,8 +54,13 @@ AttentionEmitter::AttentionEmitter(ModuleOp module, const AttentionSpec &spec,
   queries = kb.operand(0);
   state = kb.operand(1);
   out = kb.operand(2);
+  unsigned next = 3;
   if (spec.sinks)
-    sinks = kb.operand(3);
+    sinks = kb.operand(next++);
+  if (spec.slopes)
+    slopes = kb.operand(next++);
+  if (spec.selected)
+    selection = kb.operand(next++);
   tokens = kb.batch(BatchField::Tokens);
   positions = kb.batch(BatchField::Positions);
   sequences = kb.batch(BatchField::TokenSeq);
@@ -104,6 +115,11 @@ void AttentionEmitter::run() {
 void AttentionEmitter::emitGroup(const Group &group) {
   loadQueries(group);
   reset(group);
+  if (spec.selected) {
+    emitSelected(group);
+    storeOutputs(group);
+    return;
+  }
   Value last = kb.div(kb.sub(kb.add(group.position, group.rows), 1), spec.state.blockTokens);
   Value first = kb.c(0);
   if (spec.window || spec.chunk)
@@ -162,7 +178,7 @@ void AttentionEmitter::reset(const Group &group) {
 }
 
 void AttentionEmitter::storeOutputs(const Group &group) {
-  int64_t width = spec.state.valueWidth, full = width / lanes * lanes;
+  int64_t width = spec.valueWidth(), full = width / lanes * lanes;
   Value first = kb.add(kb.mul(group.kvHead, layout.shared), group.firstHead);
   kb.loop(kb.c(0), kb.mul(group.rows, group.heads), 1, [&](Value query) {
     Value row = kb.add(group.row, kb.div(query, group.heads));
@@ -171,6 +187,9 @@ void AttentionEmitter::storeOutputs(const Group &group) {
     Value to = kb.at(kb.at(out, kb.mul(offset, 4)), spec.outOffset * 4);
     Value from = at(layout.sums, query, layout.valueRow * 4);
     Value l = kb.broadcast(kb.load(kb.f32(), at(layout.denominators, query, 4), 4));
+    // Nothing seen: the sums are 0.
+    if (spec.selected)
+      l = kb.select(kb.ltf(kb.splat(0), l), l, kb.splat(1));
     if (full)
       kb.loop(kb.c(0), kb.c(full * 4), lanes * 4, [&](Value i) {
         kb.store(kb.divf(kb.load(kb.vecF(), kb.at(from, i), 64), l), kb.at(to, i), 4);
@@ -197,9 +216,14 @@ void AttentionEmitter::emitBlock(const Group &group, Value index, Value lastInde
   Block block;
   block.start = kb.mul(index, size);
   block.keys = blockAddress(group, index);
-  block.values = kb.at(block.keys, spec.state.valueOffset());
   block.nextKeys = blockAddress(group, kb.min(kb.add(index, 1), lastIndex));
-  block.nextValues = kb.at(block.nextKeys, spec.state.valueOffset());
+  if (layout.copiesValues) {
+    turnValues(block.keys);
+    block.values = kb.at(kb.scratch(), layout.values);
+  } else {
+    block.values = kb.at(block.keys, spec.state.valueOffset());
+    block.nextValues = kb.at(block.nextKeys, spec.state.valueOffset());
+  }
 
   // Rows [seeFrom, seeTo) see some position of the block, [allFrom, allTo) each.
   Value ahead = kb.sub(block.start, group.position);
@@ -245,8 +269,12 @@ void AttentionEmitter::emitBlock(const Group &group, Value index, Value lastInde
 
 std::string checkAttention(const AttentionSpec &spec) {
   const PagedState &state = spec.state;
-  if (state.heads <= 0 || state.keyWidth <= 0 || state.valueWidth <= 0)
+  if (state.heads <= 0 || state.keyWidth <= 0 || spec.valueWidth() <= 0)
     return "paged attention needs kv heads with keys and values";
+  if (spec.latentValues && (state.valueWidth || spec.latentValues > state.keyWidth))
+    return "values of " + std::to_string(spec.latentValues) + " channels of keys of " +
+           std::to_string(state.keyWidth) + " are for a state that keeps keys alone, this one "
+           "has values of " + std::to_string(state.valueWidth);
   if (spec.heads <= 0 || spec.heads % state.heads)
     return "query heads (" + std::to_string(spec.heads) + ") are not a multiple of kv heads (" +
            std::to_string(state.heads) + ")";
@@ -259,7 +287,11 @@ std::string checkAttention(const AttentionSpec &spec) {
            " positions is not a multiple of 16";
   if (spec.window < 0 || spec.chunk < 0 || !(spec.softcap >= 0))
     return "a window, a chunk and a softcap are positive, or 0 for none";
-  if (spec.qStride < spec.heads * state.keyWidth || spec.outStride < spec.heads * state.valueWidth)
+  if (spec.selected < 0)
+    return "a selection has positions, or 0 for none";
+  if (spec.selected && (spec.window || spec.chunk || spec.slopes))
+    return "a selection has no window, chunk or slopes beside it";
+  if (spec.qStride < spec.heads * state.keyWidth || spec.outStride < spec.heads * spec.valueWidth())
     return "rows of q and of the output are at least as far apart as their heads are wide";
   return "";
 }
@@ -272,11 +304,14 @@ std::string attentionKernelName(const AttentionSpec &spec) {
      << state.blockTokens << ',' << llvm::bit_cast<uint32_t>(spec.scale) << ',' << spec.window
      << ',' << llvm::bit_cast<uint32_t>(spec.softcap) << ',' << spec.sinks << ',' << spec.qStride
      << ',' << spec.qOffset << ',' << spec.outStride << ',' << spec.outOffset << ','
-     << spec.chunk << ',' << spec.itemHeads;
+     << spec.chunk << ',' << spec.itemHeads << ',' << spec.slopes << ',' << spec.selected << ','
+     << spec.latentValues;
   std::string name = "attention_" + std::to_string(spec.heads) + "_" +
                      std::to_string(state.heads) + "_" + std::to_string(state.keyWidth);
   if (spec.window)
     name += "_w" + std::to_string(spec.window);
+  if (spec.selected)
+    name += "_s" + std::to_string(spec.selected);
   return name + "_" + llvm::utohexstr(llvm::xxh3_64bits(text), /*LowerCase=*/true, /*Width=*/16);
 }
 

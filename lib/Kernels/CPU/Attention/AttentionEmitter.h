@@ -3,8 +3,9 @@
 // A *group* is a run of rows at consecutive positions of one sequence; with the
 // heads that share a kv head they make the group's queries: query i*G + g is head
 // g of row i. A range of items may begin or end within a row: then the row is a group
-// of its own, with some of the heads. Attention.cpp has the loops over groups and blocks, AttentionTiles.cpp
-// what is done with one block.
+// of its own, with some of the heads. Attention.cpp has the loops over groups and blocks,
+// AttentionGather.cpp puts together what does not lie as it is read, AttentionTiles.cpp has what
+// is done with one block.
 //
 //===----------------------------------------------------------------------===//
 #ifndef LLMC_LIB_KERNELS_CPU_ATTENTION_ATTENTIONEMITTER_H
@@ -16,7 +17,9 @@ namespace llmc::kernels {
 
 /// Sizes that follow from the spec alone, and where scratch holds what (bytes):
 /// queries [Q][Dk], scores [Q][B], sums [Q][valueRow], then per query the running
-/// maximum, the next maximum, the rescaling factor and the running denominator.
+/// maximum, the next maximum, the rescaling factor and the running denominator; where keys are
+/// selected, those of a block [Dk][B]; where values do not lie as they are read, those of a
+/// block [B][valueRow].
 struct AttentionLayout {
   explicit AttentionLayout(const AttentionSpec &spec);
 
@@ -24,7 +27,8 @@ struct AttentionLayout {
   int64_t groupRows;  ///< Rows of a group at most.
   int64_t queries;    ///< G * groupRows.
   int64_t valueRow;   ///< valueWidth, padded to 16.
-  int64_t scores, sums, maxima, nextMaxima, factors, denominators, bytes;
+  int64_t scores, sums, maxima, nextMaxima, factors, denominators, keys, values, bytes;
+  bool copiesValues; ///< Values of a block are put into scratch first.
 };
 
 class AttentionEmitter {
@@ -43,9 +47,10 @@ private:
   struct Group {
     Value kvHead, row, rows, position, sequence, firstHead, heads;
   };
-  /// The block of positions [start, start + B) and the one to be read next.
+  /// The block of positions [start, start + B) and the one to be read next; or, with a `count`,
+  /// so many positions that were selected.
   struct Block {
-    Value start, keys, values, nextKeys, nextValues;
+    Value start, keys, values, nextKeys, nextValues, count;
   };
 
   // Attention.cpp
@@ -56,6 +61,14 @@ private:
   void storeOutputs(const Group &group);
   Value blockAddress(const Group &group, Value index);
   Value firstVisible(const Group &group, Value row);
+
+  // AttentionGather.cpp
+  /// Puts the first channels of the block's keys into scratch as values.
+  void turnValues(Value keys);
+  void turnTile(Value keys, Value channel, int64_t channels, int64_t position);
+  /// All blocks of selected positions of the group's one row.
+  void emitSelected(const Group &group);
+  void gather(const Group &group, Value chosen, Value count);
 
   // AttentionTiles.cpp
   /// Visits queries [from, to) in tiles of static sizes.
@@ -86,7 +99,12 @@ private:
   const AttentionSpec &spec;
   AttentionLayout layout;
   KernelBuilder kb;
-  Value queries, state, out, sinks;
+  /// Elements from the values of one position to those of the next.
+  int64_t valueDistance() const {
+    return layout.copiesValues ? layout.valueRow : spec.state.valueWidth;
+  }
+
+  Value queries, state, out, sinks, slopes, selection;
   Value tokens, positions, sequences, table, tableStride;
 };
 

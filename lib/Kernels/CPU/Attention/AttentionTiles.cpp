@@ -75,7 +75,7 @@ void AttentionEmitter::emitScores(const Block &block, Value query, int64_t rows)
       Values chain(carried);
       Value row = kb.at(block.keys, kb.mul(d, positions * 4));
       Value channel = kb.at(q, kb.mul(d, 4));
-      if (isSkinny(rows) && first == 0)
+      if (isSkinny(rows) && first == 0 && block.nextKeys)
         for (int64_t u = 0; u < unroll; ++u)
           for (int64_t line = 0; line < positions * 4; line += 64)
             prefetch(kb.at(block.nextKeys, kb.mul(d, positions * 4)), u * positions * 4 + line);
@@ -104,6 +104,8 @@ void AttentionEmitter::emitScores(const Block &block, Value query, int64_t rows)
 
 std::pair<Value, Value> AttentionEmitter::visible(const Group &group, const Block &block,
                                                   Value row) {
+  if (block.count)
+    return {Value(), block.count};
   Value end = kb.sub(kb.add(kb.add(group.position, row), 1), block.start);
   Value first;
   if (spec.window || spec.chunk)
@@ -127,14 +129,30 @@ void AttentionEmitter::emitWeights(const Group &group, const Block &block, Value
       Value mask = kb.lt(lane, endLane);
       masks.push_back(first ? kb.andi(mask, kb.le(firstLane, lane)) : mask);
     }
+    // How far each position is behind the row's.
+    Values distances;
+    if (spec.slopes)
+      for (int64_t v = 0; v < vectors; ++v) {
+        Value start = kb.sub(block.start, kb.add(group.position, row));
+        Value lane = kb.add(kb.iota(), v * lanes);
+        distances.push_back(
+            kb.sitofp(kb.add(lane, kb.broadcast(kb.toI32(start))), kb.vecF()));
+      }
+    Value firstHead = kb.add(kb.mul(group.kvHead, layout.shared), group.firstHead);
     Value base = kb.mul(row, shared);
     kb.loop(base, kb.add(base, shared), 1, [&](Value query) {
       Value scores = at(layout.scores, query, positions * 4);
-      Value most;
+      Value most, slope;
+      if (spec.slopes) {
+        Value head = kb.add(firstHead, kb.sub(query, base));
+        slope = kb.broadcast(kb.load(kb.f32(), kb.at(slopes, kb.mul(head, 4)), 4));
+      }
       for (int64_t v = 0; v < vectors; ++v) {
         Value s = kb.load(kb.vecF(), scores, 64, v * lanes * 4);
         if (spec.softcap != 0)
           s = emitSoftcap(kb, spec.softcap, s);
+        if (spec.slopes)
+          s = kb.addf(s, kb.mulf(slope, distances[v]));
         s = kb.select(masks[v], s, ninf);
         kb.store(s, scores, 64, v * lanes * 4);
         most = most ? kb.maxf(most, s) : s;
@@ -180,7 +198,7 @@ void AttentionEmitter::emitWeights(const Group &group, const Block &block, Value
 
 void AttentionEmitter::emitSums(const Block &block, Value query, int64_t rows, Value first,
                                 Value last, int64_t unroll) {
-  int64_t width = spec.state.valueWidth;
+  int64_t width = spec.valueWidth();
   int64_t step = vectorsFor(rows, layout.valueRow / lanes) * lanes;
   int64_t whole = width / step * step;
   auto columns = [&](Value column, int64_t vectors, Value mask) {
@@ -201,7 +219,7 @@ void AttentionEmitter::emitSums(const Block &block, Value query, int64_t rows, V
 void AttentionEmitter::emitSumColumns(const Block &block, Value query, int64_t rows, Value first,
                                       Value last, int64_t unroll, Value column, int64_t vectors,
                                       Value mask) {
-  int64_t width = spec.state.valueWidth, positions = spec.state.blockTokens;
+  int64_t width = valueDistance(), positions = spec.state.blockTokens;
   Value sums = kb.at(at(layout.sums, query, layout.valueRow * 4), kb.mul(column, 4));
   Value weights = at(layout.scores, query, positions * 4);
   Value factors = at(layout.factors, query, 4);
@@ -218,7 +236,7 @@ void AttentionEmitter::emitSumColumns(const Block &block, Value query, int64_t r
     Values chain(carried);
     Value row = kb.at(values, kb.mul(j, width * 4));
     Value weight = kb.at(weights, kb.mul(j, 4));
-    if (isSkinny(rows) && unroll > 1) {
+    if (isSkinny(rows) && unroll > 1 && block.nextValues) {
       Value next = kb.at(kb.at(block.nextValues, kb.mul(column, 4)), kb.mul(j, width * 4));
       for (int64_t u = 0; u < unroll; ++u)
         for (int64_t v = 0; v < vectors; ++v)

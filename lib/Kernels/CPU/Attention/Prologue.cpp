@@ -336,8 +336,10 @@ std::string checkPrologue(const PrologueSpec &spec) {
   }
   if (spec.v && !spec.append)
     return "v is only appended, but there is no append";
-  if (spec.append && (!spec.k || !spec.v || state.valueWidth <= 0 || state.blockTokens <= 0))
-    return "an append needs k, v and the state's layout";
+  if (spec.append && (!spec.k || state.valueWidth < 0 || state.blockTokens <= 0))
+    return "an append needs k and the state's layout";
+  if (spec.append && bool(spec.v) != (state.valueWidth > 0))
+    return "an append needs v exactly where the state keeps values";
   return "";
 }
 

@@ -177,6 +177,21 @@ def LLM_SelectPositionsOp : LLM_Op<"select_positions", [
   let hasVerifier = 1;
 }
 
+def LLM_NoPositionsOp : LLM_Op<"no_positions", [Pure]> {
+  let summary = "A selection of nothing";
+  let description = [{
+    `y[t, j] = -1`: what is carried into layers that select positions or take over those of a
+    layer before, as long as none has selected.
+
+    ```mlir
+    %j = llm.no_positions %batch : tensor<?x2048xi32>
+    ```
+  }];
+  let arguments = (ins LLM_BatchType:$batch);
+  let results = (outs LLM_Choice:$result);
+  let assemblyFormat = "$batch attr-dict `:` type($result)";
+}
+
 def LLM_HeadLinearOp : LLM_Op<"head_linear", [Pure]> {
   let summary = "Product of each head with a weight of its own";
   let description = [{
