@@ -30,11 +30,24 @@ GROUPED = {"num_key_value_heads": 2}
 RMS = {**GROUPED, "rms_norm_eps": 3e-3}
 GPT = {"vocab_size": VOCABULARY, "n_embd": 24, "n_layer": 3, "n_head": 4, "n_positions": 64,
        "bos_token_id": 1, "eos_token_id": 2}
+STATE = {"vocab_size": VOCABULARY, "hidden_size": 24, "layer_norm_epsilon": 3e-3, "chunk_size": 4,
+         "bos_token_id": 1, "eos_token_id": 2, "pad_token_id": 0}
+NEMOTRON = {**STATE, **GROUPED, "layers_block_type": ["linear_attention", "moe", "full_attention", "mlp"],
+            "num_attention_heads": 4, "head_dim": 6, "mamba_num_heads": 6, "mamba_head_dim": 8,
+            "ssm_state_size": 10, "n_groups": 2, "intermediate_size": 40, "n_routed_experts": 8,
+            "num_experts_per_tok": 3, "moe_intermediate_size": 12, "moe_shared_expert_intermediate_size": 20,
+            "routed_scaling_factor": 1.7, "time_step_min": 0.4, "max_position_embeddings": 64}
 
 
 def rope(theta=100.0, **fields):
     return {"rope_parameters": {"rope_type": "default", "rope_theta": theta, **fields}}
 
+
+# Value heads twice the key heads, and one layer of attention.
+DELTA = {**BASE, **RMS, "head_dim": 8, "linear_num_key_heads": 2, "linear_num_value_heads": 4,
+         "linear_key_head_dim": 6, "linear_value_head_dim": 10,
+         "layer_types": ["linear_attention", "linear_attention", "full_attention"],
+         **rope(partial_rotary_factor=0.5)}
 
 # case: (model_type, what the config says besides). Norm epsilons are large, so that a wrong one shows.
 CASES = {
@@ -88,8 +101,32 @@ CASES = {
                               **rope(partial_rotary_factor=0.5)}),
     "arcee": ("arcee", {**BASE, **RMS, "mlp_bias": True, **rope()}),
     "apertus": ("apertus", {**BASE, **RMS, **rope()}),
+    # Chunks shorter than the prompt, and steps that meet both limits.
+    "mamba2": ("mamba2", {**STATE, "num_heads": 6, "head_dim": 8, "state_size": 10, "n_groups": 2,
+                          "num_hidden_layers": 2, "time_step_limit": [0.4, 0.9]}),
+    "nemotron_h": ("nemotron_h", {**NEMOTRON, "moe_latent_size": 16, "n_group": 2, "topk_group": 1}),
+    "nemotron_h-wide": ("nemotron_h", {**NEMOTRON, "norm_topk_prob": False, "use_bias": True, "mlp_bias": True}),
+    "qwen3_next": ("qwen3_next", {**DELTA, "num_experts": 8, "num_experts_per_tok": 3, "mlp_only_layers": [1],
+                                  "moe_intermediate_size": 12, "shared_expert_intermediate_size": 20}),
+    "qwen3_5": ("qwen3_5_text", {**DELTA, "attention_bias": True}),
+    "qwen3_5_moe": ("qwen3_5_moe_text", {**DELTA, "num_experts": 8, "num_experts_per_tok": 3,
+                                         "moe_intermediate_size": 12, "shared_expert_intermediate_size": 20}),
+    "kimi_linear": ("kimi_linear", {**BASE, **RMS, "num_hidden_layers": 2, "kv_lora_rank": 10, "q_lora_rank": 14,
+                                    "qk_nope_head_dim": 8, "qk_rope_head_dim": 4, "v_head_dim": 6,
+                                    "linear_head_dim": 6, "linear_num_heads": 3, "num_local_experts": 8,
+                                    "layer_types": ["linear_attention", "full_attention"],
+                                    "mlp_layer_types": ["sparse", "sparse"], "n_group": 4, "topk_group": 2,
+                                    "num_experts_per_tok": 3, "moe_intermediate_size": 12, "n_shared_experts": 2}),
     "ministral3": ("ministral3", {**BASE, **RMS, "head_dim": 8, **rope(
         rope_type="yarn", factor=4.0, original_max_position_embeddings=4, llama_4_scaling_beta=0.3)}),
+    "jais2": ("jais2", {**BASE, **GROUPED, "layer_norm_eps": 3e-3, **rope()}),
+    "vaultgemma": ("vaultgemma", {**BASE, **RMS, "head_dim": 8, "sliding_window": 4, "query_pre_attn_scalar": 12,
+                                  "attn_logit_softcapping": 1.0, "final_logit_softcapping": 2.0, **rope()}),
+    "hyperclovax": ("hyperclovax", {**BASE, **RMS, "embedding_multiplier": 1.5, "residual_multiplier": 0.7,
+                                    "logits_scaling": 1.3, **rope()}),
+    "cwm": ("cwm", {**BASE, **RMS, "head_dim": 8, "sliding_window": 4, "num_hidden_layers": 5, **rope(
+        rope_type="llama3", factor=4.0, high_freq_factor=4.0, low_freq_factor=1.0,
+        original_max_position_embeddings=16)}),
 }
 
 
@@ -98,6 +135,13 @@ def tiny(case):
     config = transformers.AutoConfig.for_model(model_type, **settings)
     config._attn_implementation = "eager"
     return config
+
+
+CAST = torch.Tensor.to
+
+
+def wide(argument):
+    return torch.float64 if argument is torch.float32 else argument
 
 
 def reference(case, folder):
@@ -109,8 +153,10 @@ def reference(case, folder):
                for name, shape in stored.items()}, file, {"format": "pt"})
     # Every cast to f32 of the published code stays in f64.
     torch.Tensor.float = torch.Tensor.double
-    model = transformers.AutoModelForCausalLM.from_pretrained(folder, dtype=torch.float64,
-                                                              attn_implementation="eager").eval()
+    torch.Tensor.to = lambda tensor, *args, **named: CAST(
+        tensor, *(wide(arg) for arg in args), **{name: wide(arg) for name, arg in named.items()})
+    model = transformers.AutoModelForCausalLM.from_pretrained(
+        folder, dtype=torch.float64, attn_implementation="eager", experts_implementation="eager").eval()
     with torch.no_grad():
         logits = model(torch.tensor([PROMPT]), use_cache=False).logits[0]
     return {"config": json.loads((folder / "config.json").read_text()), "tensors": stored, "prompt": PROMPT,
