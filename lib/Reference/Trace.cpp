@@ -91,7 +91,23 @@ public:
     data.insert(data.end(), value.row(request.row), value.row(request.row + request.count));
     return llvm::Error::success();
   }
-  std::vector<TraceTensor> take() { return std::move(tensors); }
+  /// What was seen, heads or streams before rows where a row has several.
+  std::vector<TraceTensor> take() {
+    for (TraceTensor &tensor : tensors) {
+      if (tensor.shape.size() != 3)
+        continue;
+      auto [rows, heads, width] = std::tuple(tensor.shape[0], tensor.shape[1], tensor.shape[2]);
+      auto &values = std::get<std::vector<float>>(tensor.data);
+      std::vector<float> turned(values.size());
+      for (int64_t row = 0; row < rows; ++row)
+        for (int64_t head = 0; head < heads; ++head)
+          std::copy_n(values.begin() + (row * heads + head) * width, width,
+                      turned.begin() + (head * rows + row) * width);
+      values = std::move(turned);
+      tensor.shape = {heads, rows, width};
+    }
+    return std::move(tensors);
+  }
 
 private:
   static llvm::Error fault(const llvm::Twine &message) {

@@ -218,6 +218,7 @@ struct Step {
   std::string name, slice;
   Axis rows = Axis::Tokens;
   int64_t width = 0;
+  int64_t heads = 1; ///< of a row
   std::optional<int64_t> layer;
   std::string collective, group;
   Element element = Element::F32;

@@ -67,13 +67,13 @@ struct StepOutput {
   }
 };
 
-/// What an instrumentation point shows: `rows` rows of `width`, valid during
-/// the call. `batch` tells whose rows they are.
+/// What an instrumentation point shows: `rows` rows of `width`, each of that many heads or
+/// streams one after another, valid during the call. `batch` tells whose rows they are.
 struct Observation {
   const std::string &name;
   int64_t layer; ///< -1: of no layer
   const float *data;
-  int64_t rows, width;
+  int64_t rows, width, heads;
   const llmc_batch &batch;
 };
 using Observer = std::function<void(const Observation &)>;

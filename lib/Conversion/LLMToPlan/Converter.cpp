@@ -240,8 +240,10 @@ LogicalResult Converter::convertObserve(ObserveOp observe) {
   if (!seen.isWholeSlice())
     return observe.emitError("only whole rows can be observed; the value is ")
            << seen.width << " of " << seen.stride << " columns";
+  auto shape = cast<RankedTensorType>(observe.getValue().getType()).getShape();
   plan::ObserveOp::create(step, observe.getLoc(), observe.getName(), seen.slice, seen.rows,
-                          seen.width, observe.getLayer() ? layer : std::optional<int64_t>());
+                          seen.width, observe.getLayer() ? layer : std::optional<int64_t>(),
+                          shape.size() == 3 ? std::optional(shape[1]) : std::nullopt);
   return success();
 }
 

@@ -346,6 +346,11 @@ Step parseStep(Object &object, bool inside) {
     step.slice = observe.string("slice");
     step.rows = Axis(observe.oneOf("rows", axisNames));
     step.width = observe.integer("width", 1);
+    if (observe.has("heads"))
+      step.heads = observe.integer("heads", 1);
+    if (step.width % step.heads)
+      observe.fail("heads", std::to_string(step.heads) + " heads do not divide the width of " +
+                                std::to_string(step.width));
     if (observe.has("layer"))
       step.layer = observe.integer("layer");
     observe.finish();

@@ -34,6 +34,8 @@ public:
   const std::string &label(size_t command) const { return labels[size_t(list[command].tag)]; }
   /// The layer of an observation, -1 for none.
   int64_t layer(size_t command) const { return sources[command].layer; }
+  /// Heads of a row of an observation.
+  int64_t heads(size_t command) const { return sources[command].step->heads; }
   size_t indexOf(const llmc_command *command) const { return size_t(command - list.data()); }
 
 private:

@@ -139,7 +139,7 @@ void Rank::showObservation(void *self, const llmc_command *command, const float 
   size_t index = rank.running->indexOf(command);
   try {
     (*rank.observer)({rank.running->label(index), rank.running->layer(index), data, command->items,
-                      command->width, *rank.batch});
+                      command->width, rank.running->heads(index), *rank.batch});
   } catch (...) {
     rank.error = std::current_exception();
   }

@@ -33,17 +33,37 @@ public:
     }
   }
 
-  std::vector<TraceTensor> tensors;
+  /// What was seen, heads or streams before positions where rows have several.
+  std::vector<TraceTensor> take() {
+    for (TraceTensor &tensor : tensors) {
+      if (tensor.shape.size() != 3)
+        continue;
+      int64_t heads = tensor.shape[1], width = tensor.shape[2];
+      auto &values = std::get<std::vector<float>>(tensor.data);
+      std::vector<float> turned(values.size());
+      for (int64_t position = 0; position < positions; ++position)
+        for (int64_t head = 0; head < heads; ++head)
+          std::copy_n(values.begin() + (position * heads + head) * width, width,
+                      turned.begin() + (head * positions + position) * width);
+      values = std::move(turned);
+      tensor.shape = {heads, positions, width};
+    }
+    return std::move(tensors);
+  }
 
 private:
+  std::vector<TraceTensor> tensors;
+
   std::vector<float> &tensor(const Observation &seen) {
     auto [place, isNew] = places.emplace(seen.name, tensors.size());
+    std::vector<int64_t> shape{positions, seen.width};
+    if (seen.heads > 1)
+      shape = {positions, seen.heads, seen.width / seen.heads};
     if (isNew)
-      tensors.push_back({seen.name,
-                         {positions, seen.width},
-                         std::vector<float>(size_t(positions * seen.width), 0)});
+      tensors.push_back(
+          {seen.name, shape, std::vector<float>(size_t(positions * seen.width), 0)});
     TraceTensor &found = tensors[place->second];
-    if (found.shape[1] != seen.width)
+    if (found.shape != shape)
       throw InputError("two instrumentation points are called '" + seen.name +
                        "' and have different widths");
     return std::get<std::vector<float>>(found.data);
@@ -104,7 +124,7 @@ std::vector<TraceTensor> traceSession(Session &session, const std::vector<int32_
   }
   session.observe({});
 
-  std::vector<TraceTensor> tensors = std::move(collector.tensors);
+  std::vector<TraceTensor> tensors = collector.take();
   auto put = [&](TraceTensor tensor) {
     std::erase_if(tensors, [&](const TraceTensor &other) { return other.name == tensor.name; });
     tensors.push_back(std::move(tensor));

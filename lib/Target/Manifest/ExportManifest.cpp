@@ -403,6 +403,7 @@ void Exporter::steps(Block &block) {
               out.attribute("slice", step.getSlice());
               out.attribute("rows", stringifyExtent(step.getRows()));
               out.attribute("width", step.getWidth());
+              optional(out, "heads", step.getHeads());
               optional(out, "layer", step.getLayer());
             });
           });

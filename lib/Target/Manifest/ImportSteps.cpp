@@ -91,10 +91,11 @@ void Importer::readObserve(JsonObject observe) {
   FlatSymbolRefAttr slice = readRef(observe, "slice");
   Extent rows = observe.oneOf("rows", symbolizeExtent);
   IntegerAttr width = readInteger(observe, "width", 1);
+  IntegerAttr heads = readOptionalInteger(observe, "heads");
   IntegerAttr layer = readOptionalInteger(observe, "layer");
   observe.finish();
   ObserveOp::create(builder, getLoc(observe), name, slice,
-                    ExtentAttr::get(builder.getContext(), rows), width, layer);
+                    ExtentAttr::get(builder.getContext(), rows), width, layer, heads);
 }
 
 void Importer::readCollective(JsonObject collective) {

@@ -567,3 +567,19 @@ plan.program producer(<name = "t", version = "0", toolchain = "">) model(#model)
     plan.output "y" slice @x rows sequences width 80 element f16
   }
 }
+
+// -----
+
+// observe_c4: three heads of a row of four
+#model = #plan.model<name = "m", architecture = "a", description = "d", vocab_size = 8,
+                     hidden_size = 4, layers = 2, context_length = 8, parameters = 1>
+plan.program producer(<name = "t", version = "0", toolchain = "">) model(#model)
+    target(<device = "cpu", triple = "">)
+    limits(<max_tokens = 8, max_sequences = 2, max_context = 8, block_tokens = 4, blocks = 2>) {
+  plan.arena @a kind activations
+  plan.slice @x in @a size(tokens * 16)
+  plan.entry @e {
+    // expected-error@below {{has rows of 4 elements, which are not 3 heads}}
+    plan.observe "x" slice @x rows tokens width 4 heads 3
+  }
+}

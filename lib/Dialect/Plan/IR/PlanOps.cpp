@@ -117,8 +117,9 @@ void RepeatOp::build(OpBuilder &builder, OperationState &state, int64_t from, in
 }
 
 void ObserveOp::build(OpBuilder &builder, OperationState &state, StringRef name, StringRef slice,
-                      Extent rows, int64_t width, std::optional<int64_t> layer) {
+                      Extent rows, int64_t width, std::optional<int64_t> layer,
+                      std::optional<int64_t> heads) {
   build(builder, state, builder.getStringAttr(name), getRef(builder, slice),
         ExtentAttr::get(builder.getContext(), rows), builder.getI64IntegerAttr(width),
-        getOptional(builder, layer));
+        getOptional(builder, layer), getOptional(builder, heads));
 }

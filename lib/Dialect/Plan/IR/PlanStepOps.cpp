@@ -157,6 +157,9 @@ LogicalResult ObserveOp::verifySymbolUses(SymbolTableCollection &symbols) {
     return emitOpError("names a layer in '") << getName() << "' and has none";
   if (failed(verifyLayer(*this, getLayer(), "'" + getName() + "'")))
     return failure();
+  if (getHeads() && getWidth() % *getHeads()) // observe_c4
+    return emitOpError("has rows of ") << getWidth() << " elements, which are not " << *getHeads()
+                                       << " heads";
   return verifyFits(*this, getSliceAttr(), symbols, // observe_c1, observe_c3
                     getLargestElements(*this, getRows(), getWidth()),
                     Float32Type::get(getContext()));

@@ -77,7 +77,8 @@ def Plan_ObserveOp : Plan_StepOp<"observe"> {
   let summary = "A point where a slice may be looked at";
   let description = [{
     The slice holds `rows` x `width` f32 elements that are valid right here.
-    `{i}` and `{i+1}` in the name are the layer.
+    `{i}` and `{i+1}` in the name are the layer. A row may be that many `heads`, or streams,
+    one after another.
 
     Example: `plan.observe "layers.{i}.attention" slice @x rows tokens width 576 layer 0`
   }];
@@ -86,13 +87,16 @@ def Plan_ObserveOp : Plan_StepOp<"observe"> {
     FlatSymbolRefAttr:$slice,                      /* observe_c1: in verifySymbolUses */
     Plan_ExtentAttr:$rows,                         /* observe_c3: in verifySymbolUses */
     Plan_Positive:$width,                          /* observe_c3: in verifySymbolUses */
-    OptionalAttr<Plan_NonNegative>:$layer);        /* observe_c2: in verifySymbolUses */
+    OptionalAttr<Plan_NonNegative>:$layer,         /* observe_c2: in verifySymbolUses */
+    OptionalAttr<Plan_Positive>:$heads);           /* observe_c4: in verifySymbolUses */
   let assemblyFormat = [{
-    $name `slice` $slice `rows` `` $rows `width` $width (`layer` $layer^)? attr-dict
+    $name `slice` $slice `rows` `` $rows `width` $width (`heads` $heads^)? (`layer` $layer^)?
+    attr-dict
   }];
   let builders = [
     OpBuilder<(ins "::llvm::StringRef":$name, "::llvm::StringRef":$slice, "Extent":$rows,
-                   "int64_t":$width, CArg<"std::optional<int64_t>", "std::nullopt">:$layer)>
+                   "int64_t":$width, CArg<"std::optional<int64_t>", "std::nullopt">:$layer,
+                   CArg<"std::optional<int64_t>", "std::nullopt">:$heads)>
   ];
 }
 
