@@ -61,7 +61,7 @@ Statement parseStatement(const std::string &text, const SourceLocation &location
 void collectNames(const Expr &expr, std::vector<std::string> &names);
 
 /// What an expression's names and functions mean. Operators and builtin functions
-/// (len, min, max, floor, ceil, sqrt, log, abs, int, float, default, present, contains,
+/// (len, min, max, floor, ceil, sqrt, log, abs, int, float, default, present, is_list, contains,
 /// index_of, last_index_of, entry, only_fields, normal_quantile, error) are the evaluator's own.
 class EvalContext {
 public:

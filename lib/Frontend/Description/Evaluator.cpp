@@ -390,6 +390,7 @@ static const std::map<std::string, Builtin> &builtins() {
             expressionError(e, "log of " + a[0].toText() + ", which is not positive");
           return std::log(x);
         }}},
+      {"is_list", {1, 1, [](E, A a) -> Value { return a[0].is<ValueList>(); }}},
       {"contains", {2, 2, [](E e, A a) -> Value { return !position(e, a).isNull(); }}},
       {"index_of", {2, 2, position}},
       {"last_index_of", {3, 3, lastPosition}},
