@@ -16,7 +16,7 @@ void ConversionReport::add(const std::string &tensor, const std::string &from,
                            const std::string &to, const StoredPart &part,
                            const frontend::StorageError &error) {
   std::lock_guard lock(mutex);
-  parts.try_emplace({tensor, to, part.firstRow, part.firstColumn}, Entry{tensor, from, to, error});
+  parts.try_emplace({tensor, to, part.first}, Entry{tensor, from, to, error});
 }
 
 std::vector<ConversionReport::Entry> ConversionReport::entries() const {
@@ -30,28 +30,41 @@ std::vector<ConversionReport::Entry> ConversionReport::entries() const {
   return list;
 }
 
+bool StoredPart::isInside() const {
+  int64_t down, across, last;
+  return first >= 0 && rowStride >= 0 && columnStride >= 0 &&
+         !__builtin_mul_overflow(rows - 1, rowStride, &down) &&
+         !__builtin_mul_overflow(columns - 1, columnStride, &across) &&
+         !__builtin_add_overflow(first, down, &last) &&
+         !__builtin_add_overflow(last, across, &last) && last < stored;
+}
+
 namespace {
 
 /// Values of rows [row, row + rows) of a part, counted from its first row.
 void readRows(const StorageFormat &from, std::span<const std::byte> bytes, const StoredPart &part,
               int64_t row, int64_t rows, std::span<float> out) {
-  int64_t first = part.firstRow + row, element = from.blockBytes;
-  if (part.transposed) {
-    std::vector<float> column(static_cast<size_t>(rows));
-    for (int64_t c = 0; c < part.columns; ++c) {
-      int64_t at = (part.firstColumn + c) * part.storedRows + first;
-      frontend::dequantize(from, bytes.subspan(size_t(at * element), size_t(rows * element)),
-                           column);
-      for (int64_t r = 0; r < rows; ++r)
-        out[size_t(r * part.columns + c)] = column[size_t(r)];
-    }
+  int64_t element = from.blockBytes;
+  auto read = [&](int64_t at, int64_t count, std::span<float> values) {
+    frontend::dequantize(from, bytes.subspan(size_t(at * element), size_t(count * element)),
+                         values);
+  };
+  if (part.columnStride == 1) {
+    for (int64_t r = 0; r < rows; ++r)
+      read(part.at(row + r, 0), part.columns,
+           out.subspan(size_t(r * part.columns), size_t(part.columns)));
     return;
   }
-  for (int64_t r = 0; r < rows; ++r) {
-    int64_t at = (first + r) * part.storedColumns + part.firstColumn;
-    frontend::dequantize(from,
-                         bytes.subspan(size_t(at * element), size_t(part.columns * element)),
-                         out.subspan(size_t(r * part.columns), size_t(part.columns)));
+  // Down the columns: whole runs of them where rows are stored side by side.
+  bool sideBySide = part.rowStride == 1;
+  std::vector<float> column(static_cast<size_t>(rows));
+  for (int64_t c = 0; c < part.columns; ++c) {
+    if (sideBySide)
+      read(part.at(row, c), rows, column);
+    for (int64_t r = 0; r < rows && !sideBySide; ++r)
+      read(part.at(row + r, c), 1, std::span(column).subspan(size_t(r), 1));
+    for (int64_t r = 0; r < rows; ++r)
+      out[size_t(r * part.columns + c)] = column[size_t(r)];
   }
 }
 
@@ -69,15 +82,12 @@ std::vector<std::byte> convertedRows(const frontend::Checkpoint &checkpoint,
                      std::string(to.name) + " of it, which llmc does not make of that; compile "
                      "the model again with this checkpoint");
   std::span<const std::byte> bytes = checkpoint.data(tensor);
-  auto whole = storageBytes(from, uint64_t(part.storedRows) * uint64_t(part.storedColumns));
-  if (!whole || *whole != bytes.size() || part.firstRow + part.rows > part.storedRows ||
-      part.firstColumn + part.columns > part.storedColumns)
-    throw InputError(where + " has " + std::to_string(bytes.size()) + " bytes, rows " +
-                     std::to_string(part.firstRow) + " to " +
-                     std::to_string(part.firstRow + part.rows) + " of " +
-                     std::to_string(part.storedRows) + " with " +
-                     std::to_string(part.storedColumns) + " columns of " +
-                     std::string(from.name) + " do not fit");
+  auto whole = storageBytes(from, uint64_t(part.stored));
+  if (!whole || *whole != bytes.size() || !part.isInside())
+    throw InputError(where + " has " + std::to_string(bytes.size()) + " bytes of " +
+                     std::string(from.name) + ", the program takes " + std::to_string(part.rows) +
+                     " rows of " + std::to_string(part.columns) + " out of " +
+                     std::to_string(part.stored) + " elements, which does not fit");
   if (part.columns % to.blockSize)
     throw InputError(where + ": rows of " + std::to_string(part.columns) +
                      " are not whole blocks of " + std::to_string(to.blockSize) + ", which " +
@@ -101,10 +111,7 @@ std::vector<std::byte> convertedRows(const frontend::Checkpoint &checkpoint,
       for (int64_t r = 0; r < rows; ++r)
         for (int64_t c = 0; c < part.columns; ++c) {
           double exact;
-          int64_t fromRow = part.firstRow + row + r, fromColumn = part.firstColumn + c;
-          int64_t at = part.transposed ? fromColumn * part.storedRows + fromRow
-                                       : fromRow * part.storedColumns + fromColumn;
-          std::memcpy(&exact, bytes.data() + at * 8, 8);
+          std::memcpy(&exact, bytes.data() + part.at(row + r, c) * 8, 8);
           own.add(exact, stored[size_t(r * part.columns + c)]);
         }
     } else {

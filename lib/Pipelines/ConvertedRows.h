@@ -13,12 +13,19 @@
 
 namespace llmc {
 
-/// Which rows and columns of a stored tensor a weight takes.
+/// Which elements of a stored tensor are the rows of a weight: element c of row r is number
+/// `first + r * rowStride + c * columnStride` of `stored`.
 struct StoredPart {
-  int64_t firstRow = 0, rows = 0, firstColumn = 0, columns = 0;
-  /// Of the whole tensor; [columns, rows] is what is stored where it is transposed.
-  int64_t storedRows = 0, storedColumns = 0;
-  bool transposed = false;
+  int64_t rows = 0, columns = 0;
+  int64_t first = 0, rowStride = 0, columnStride = 1;
+  int64_t stored = 0;
+
+  int64_t at(int64_t row, int64_t column) const {
+    return first + row * rowStride + column * columnStride;
+  }
+  /// Whether the last element lies inside the tensor. False where it is so large that it has no
+  /// number.
+  bool isInside() const;
 };
 
 /// What converting weights cost, by tensor. Packing runs on several threads; what it records
@@ -37,7 +44,7 @@ public:
   std::vector<Entry> entries() const;
 
 private:
-  using Key = std::tuple<std::string, std::string, int64_t, int64_t>;
+  using Key = std::tuple<std::string, std::string, int64_t>;
   mutable std::mutex mutex;
   std::map<Key, Entry> parts;
 };

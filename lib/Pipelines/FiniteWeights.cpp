@@ -19,11 +19,17 @@ packedTensors(plan::ProgramOp program, const frontend::Checkpoint &checkpoint) {
         continue;
       std::string text = source.getTensor().str();
       plan::LayersAttr layers = weights.getLayersAttr();
+      auto add = [&](int64_t layer) {
+        std::string name = frontend::expandLayerName(text, layer);
+        int64_t tensors = source.isByMatrix() ? weights.getMatrices() : 1;
+        for (int64_t matrix = 0; matrix < tensors; ++matrix)
+          names.insert(frontend::expandExpertName(name, matrix));
+      };
       if (!layers)
-        names.insert(frontend::expandLayerName(text, 0));
+        add(0);
       for (size_t i = 0; layers && i < layers.getNumRanges(); ++i)
         for (int64_t layer = layers.getRange(i).first; layer < layers.getRange(i).second; ++layer)
-          names.insert(frontend::expandLayerName(text, layer));
+          add(layer);
     }
   std::vector<const frontend::CheckpointTensor *> tensors;
   for (const frontend::CheckpointTensor &tensor : checkpoint.tensors())
