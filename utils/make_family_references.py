@@ -49,6 +49,8 @@ DELTA = {**BASE, **RMS, "head_dim": 8, "linear_num_key_heads": 2, "linear_num_va
          "layer_types": ["linear_attention", "linear_attention", "full_attention"],
          **rope(partial_rotary_factor=0.5)}
 
+EXPERTS = {"num_experts": 8, "num_experts_per_tok": 3, "moe_intermediate_size": 12}
+
 # case: (model_type, what the config says besides). Norm epsilons are large, so that a wrong one shows.
 CASES = {
     "gptj": ("gptj", {**GPT, "rotary_dim": 4, "layer_norm_epsilon": 3e-3}),
@@ -111,12 +113,35 @@ CASES = {
     "qwen3_5": ("qwen3_5_text", {**DELTA, "attention_bias": True}),
     "qwen3_5_moe": ("qwen3_5_moe_text", {**DELTA, "num_experts": 8, "num_experts_per_tok": 3,
                                          "moe_intermediate_size": 12, "shared_expert_intermediate_size": 20}),
-    "kimi_linear": ("kimi_linear", {**BASE, **RMS, "num_hidden_layers": 2, "kv_lora_rank": 10, "q_lora_rank": 14,
+    "kimi_linear": ("kimi_linear", {**BASE, "rms_norm_eps": 3e-3, "num_key_value_heads": 4, "num_hidden_layers": 2, "kv_lora_rank": 10, "q_lora_rank": 14,
                                     "qk_nope_head_dim": 8, "qk_rope_head_dim": 4, "v_head_dim": 6,
                                     "linear_head_dim": 6, "linear_num_heads": 3, "num_local_experts": 8,
                                     "layer_types": ["linear_attention", "full_attention"],
                                     "mlp_layer_types": ["sparse", "sparse"], "n_group": 4, "topk_group": 2,
                                     "num_experts_per_tok": 3, "moe_intermediate_size": 12, "n_shared_experts": 2}),
+    "mixtral": ("mixtral", {**BASE, **RMS, "head_dim": 8, "num_local_experts": 5, "num_experts_per_tok": 2, **rope()}),
+    "qwen2_moe": ("qwen2_moe", {**BASE, **RMS, **EXPERTS, "shared_expert_intermediate_size": 20,
+                                "use_sliding_window": True, "sliding_window": 4, "max_window_layers": 2, **rope()}),
+    "qwen3_moe": ("qwen3_moe", {**BASE, **RMS, **EXPERTS, "head_dim": 8, "norm_topk_prob": True,
+                                "mlp_only_layers": [1], "attention_bias": True, **rope()}),
+    "olmoe": ("olmoe", {**BASE, **RMS, **EXPERTS, "clip_qkv": 0.5, **rope()}),
+    "granitemoe": ("granitemoe", {**BASE, **RMS, "num_local_experts": 8, "num_experts_per_tok": 3,
+                                  "embedding_multiplier": 1.5, "attention_multiplier": 0.4,
+                                  "residual_multiplier": 0.7, "logits_scaling": 1.3, **rope()}),
+    "glm4_moe": ("glm4_moe", {**BASE, **RMS, "head_dim": 8, "n_routed_experts": 8, "num_experts_per_tok": 3,
+                              "moe_intermediate_size": 12, "n_shared_experts": 2, "n_group": 4, "topk_group": 2,
+                              "routed_scaling_factor": 1.7, "use_qk_norm": True, "attention_bias": True,
+                              **rope(partial_rotary_factor=0.5)}),
+    "minimax_m2": ("minimax_m2", {**BASE, **RMS, "head_dim": 8, "num_local_experts": 8, "num_experts_per_tok": 3,
+                                  **rope(partial_rotary_factor=0.5)}),
+    "gpt_oss": ("gpt_oss", {**BASE, **RMS, "head_dim": 8, "num_local_experts": 5, "num_experts_per_tok": 2,
+                            "sliding_window": 4, "swiglu_limit": 0.8, **rope(
+                                rope_type="yarn", factor=4.0, beta_fast=3.0, beta_slow=1.0, truncate=False,
+                                original_max_position_embeddings=16)}),
+    "llama4": ("llama4_text", {**BASE, **RMS, "head_dim": 8, "num_hidden_layers": 4, "num_local_experts": 5,
+                               "num_experts_per_tok": 2, "intermediate_size_mlp": 28, "moe_layers": [1, 2],
+                               "no_rope_layer_interval": 3, "attention_chunk_size": 4, "floor_scale": 3,
+                               "attn_scale": 0.4, **rope()}),
     "ministral3": ("ministral3", {**BASE, **RMS, "head_dim": 8, **rope(
         rope_type="yarn", factor=4.0, original_max_position_embeddings=4, llama_4_scaling_beta=0.3)}),
     "jais2": ("jais2", {**BASE, **GROUPED, "layer_norm_eps": 3e-3, **rope()}),
@@ -137,11 +162,16 @@ def tiny(case):
     return config
 
 
-CAST = torch.Tensor.to
-
-
-def wide(argument):
-    return torch.float64 if argument is torch.float32 else argument
+def staying_wide(cast):
+    def call(tensor, *args, **named):
+        # Frequencies of rotary embeddings are made in f32 of whole numbers.
+        if not tensor.is_floating_point():
+            return cast(tensor, *args, **named)
+        widen = {torch.float32: torch.float64}
+        return cast(tensor, *(widen.get(arg, arg) if isinstance(arg, torch.dtype) else arg for arg in args),
+                    **{name: widen.get(arg, arg) if isinstance(arg, torch.dtype) else arg
+                       for name, arg in named.items()})
+    return call
 
 
 def reference(case, folder):
@@ -153,10 +183,10 @@ def reference(case, folder):
                for name, shape in stored.items()}, file, {"format": "pt"})
     # Every cast to f32 of the published code stays in f64.
     torch.Tensor.float = torch.Tensor.double
-    torch.Tensor.to = lambda tensor, *args, **named: CAST(
-        tensor, *(wide(arg) for arg in args), **{name: wide(arg) for name, arg in named.items()})
+    torch.Tensor.to = staying_wide(torch.Tensor.to)
+    torch.Tensor.type = staying_wide(torch.Tensor.type)
     model = transformers.AutoModelForCausalLM.from_pretrained(
-        folder, dtype=torch.float64, attn_implementation="eager", experts_implementation="eager").eval()
+        folder, dtype=torch.float64, attn_implementation="eager", experts_implementation="eager").eval().double()
     with torch.no_grad():
         logits = model(torch.tensor([PROMPT]), use_cache=False).logits[0]
     return {"config": json.loads((folder / "config.json").read_text()), "tensors": stored, "prompt": PROMPT,
