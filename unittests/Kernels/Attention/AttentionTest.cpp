@@ -60,14 +60,48 @@ struct Step {
           queries[t * spec.qStride + spec.qOffset + h * layout.keyWidth + d] =
               number(0, this->names[paged.sequenceOf[t]], paged.positions[t], h, d);
     sinks = Buffer<float>(spec.heads);
-    for (int64_t h = 0; h < spec.heads; ++h)
+    slopes = Buffer<float>(spec.heads);
+    for (int64_t h = 0; h < spec.heads; ++h) {
       sinks[h] = number(3, 0, 0, h, 0);
+      slopes[h] = number(4, 0, 0, h, 0) / 8;
+    }
+    selection = Buffer<int32_t>(paged.batch.tokens * spec.selected, -1);
+    for (int64_t t = 0; t < paged.batch.tokens && spec.selected; ++t) {
+      std::vector<int64_t> seen = selected(this->names[paged.sequenceOf[t]], paged.positions[t]);
+      std::copy(seen.begin(), seen.end(), selection.data() + t * spec.selected);
+    }
+  }
+
+  /// Some of the positions that a row may see, ascending; rows at every seventh see none.
+  std::vector<int64_t> selected(int64_t sequence, int64_t position) const {
+    std::vector<int64_t> seen;
+    for (int64_t j = 0; j <= position && position % 7 != 3; ++j)
+      if (int64_t(seen.size()) < spec.selected && number(5, sequence, position, j, 0) > -0.2f)
+        seen.push_back(j);
+    return seen;
+  }
+  std::vector<int64_t> visible(int64_t sequence, int64_t p) const {
+    if (spec.selected)
+      return selected(sequence, p);
+    int64_t first = spec.window ? std::max<int64_t>(0, p - spec.window + 1) : 0;
+    if (spec.chunk)
+      first = std::max(first, p / spec.chunk * spec.chunk);
+    std::vector<int64_t> seen(size_t(p + 1 - first));
+    std::iota(seen.begin(), seen.end(), first);
+    return seen;
   }
 
   Buffer<float> run(llmc_kernel_fn kernel, int64_t step = 1 << 30) {
     Buffer<float> out(paged.batch.tokens * spec.outStride, NAN);
     Buffer<char> scratch(attentionKernelScratch(spec), char(0xff));
-    void *args[] = {&paged.batch, queries.data(), state.data(), out.data(), sinks.data()};
+    std::vector<void *> list = {&paged.batch, queries.data(), state.data(), out.data()};
+    if (spec.sinks)
+      list.push_back(sinks.data());
+    if (spec.slopes)
+      list.push_back(slopes.data());
+    if (spec.selected)
+      list.push_back(selection.data());
+    void **args = list.data();
     int64_t items = attentionKernelItems(spec, paged.batch);
     for (int64_t i = 0; i < items; i += step)
       kernel(args, i, std::min(items, i + step), scratch.data());
@@ -78,23 +112,25 @@ struct Step {
   double reference(int64_t t, int64_t h, int64_t channel) const {
     int64_t sequence = names[paged.sequenceOf[t]], p = paged.positions[t];
     int64_t kv = h / (spec.heads / spec.state.heads);
-    int64_t first = spec.window ? std::max<int64_t>(0, p - spec.window + 1) : 0;
-    if (spec.chunk)
-      first = std::max(first, p / spec.chunk * spec.chunk);
+    std::vector<int64_t> seen = visible(sequence, p);
     std::vector<double> scores;
-    for (int64_t j = first; j <= p; ++j) {
+    for (int64_t j : seen) {
       double s = 0;
       for (int64_t d = 0; d < spec.state.keyWidth; ++d)
         s += double(number(0, sequence, p, h, d)) * double(number(1, sequence, j, kv, d));
       s *= spec.scale;
       scores.push_back(spec.softcap != 0 ? spec.softcap * std::tanh(s / spec.softcap) : s);
+      if (spec.slopes)
+        scores.back() += double(slopes[h]) * double(j - p);
     }
+    if (seen.empty())
+      return 0;
     double most = *std::max_element(scores.begin(), scores.end());
     double sum = spec.sinks ? std::exp(double(sinks[h]) - most) : 0, result = 0;
-    for (int64_t j = first; j <= p; ++j) {
-      double w = std::exp(scores[j - first] - most);
+    for (size_t i = 0; i < seen.size(); ++i) {
+      double w = std::exp(scores[i] - most);
       sum += w;
-      result += w * double(number(2, sequence, j, kv, channel));
+      result += w * double(number(spec.latentValues ? 1 : 2, sequence, seen[i], kv, channel));
     }
     return result / sum;
   }
@@ -103,8 +139,8 @@ struct Step {
                   double bound = 3e-6) const {
     for (int64_t t = 0; t < paged.batch.tokens; t += rowStep)
       for (int64_t h = 0; h < spec.heads; ++h)
-        for (int64_t d = 0; d < spec.state.valueWidth; d += channelStep)
-          ASSERT_NEAR(out[t * spec.outStride + spec.outOffset + h * spec.state.valueWidth + d],
+        for (int64_t d = 0; d < spec.valueWidth(); d += channelStep)
+          ASSERT_NEAR(out[t * spec.outStride + spec.outOffset + h * spec.valueWidth() + d],
                       reference(t, h, d), bound)
               << "row " << t << " head " << h << " channel " << d;
     for (size_t i = 0; i < out.size(); ++i)
@@ -114,7 +150,8 @@ struct Step {
   const AttentionSpec &spec;
   PagedBatch paged;
   std::vector<int64_t> names;
-  Buffer<float> state, queries, sinks;
+  Buffer<float> state, queries, sinks, slopes;
+  Buffer<int32_t> selection;
 };
 
 void add(Kernels &kernels, const AttentionSpec &spec) {
@@ -138,7 +175,7 @@ void checkShapes(const std::vector<AttentionSpec> &specs, double bound = 3e-6) {
       for (int64_t items : {1 << 30, 1, 5, 37}) {
         bits.push_back(step.run(kernels.find(attentionKernelName(spec), *variant), items));
         if (bits.size() == 1)
-          step.expectNear(bits[0], spec.state.valueWidth > 16 ? 7 : 1, 3, bound);
+          step.expectNear(bits[0], spec.valueWidth() > 16 ? 7 : 1, 3, bound);
         EXPECT_TRUE(sameBits(bits.front(), bits.back())) << variant->name.str() << items;
       }
   }
@@ -196,11 +233,58 @@ TEST(AttentionTest, SoftcapAndSinks) {
   checkShapes({capped, sinks, both});
 }
 
+TEST(AttentionTest, Slopes) {
+  AttentionSpec plain = makeSpec(4, 2, 16, 16), all = makeSpec(6, 2, 24, 24, 40);
+  plain.slopes = true;
+  all.slopes = all.sinks = true;
+  all.softcap = 2;
+  checkShapes({plain, all});
+}
+
+AttentionSpec makeLatent(int64_t heads, int64_t keyWidth, int64_t values) {
+  AttentionSpec spec = makeSpec(heads, 1, keyWidth, 0);
+  spec.latentValues = values;
+  spec.outStride = heads * values;
+  spec.itemHeads = attentionItemHeads(heads, 1);
+  return spec;
+}
+
+/// Values are the first channels of the keys.
+TEST(AttentionTest, LatentState) {
+  AttentionSpec windowed = makeLatent(6, 28, 20), grouped = makeLatent(4, 24, 24);
+  windowed.window = 33;
+  grouped.state.heads = 2;
+  grouped.itemHeads = 1;
+  checkShapes({makeLatent(6, 28, 20), makeLatent(1, 5, 3), makeLatent(16, 80, 64),
+               makeLatent(128, 40, 32), windowed, grouped});
+}
+
+/// Rows see chosen positions alone, some of them none.
+TEST(AttentionTest, Selections) {
+  std::vector<AttentionSpec> specs;
+  for (int64_t selected : {1, 11, 32, 50, 500}) {
+    specs.push_back(makeLatent(6, 28, 20));
+    specs.back().selected = selected;
+  }
+  specs.push_back(makeSpec(4, 2, 24, 20));
+  specs.back().selected = 40;
+  checkShapes(specs);
+  specs = {makeLatent(6, 32, 16)};
+  specs.back().selected = 40;
+  specs.back().sinks = true;
+  specs.back().softcap = 3;
+  checkShapes(specs);
+}
+
 /// The same sequence in one piece, in pieces, and next to others.
 TEST(AttentionTest, BitsDoNotDependOnTheBatch) {
-  for (int64_t window : {0, 21, -40}) {
+  for (int64_t window : {0, 21, -40, -1000, -1001}) {
     AttentionSpec spec = makeSpec(6, 2, 40, 40, std::max<int64_t>(window, 0));
-    spec.chunk = std::max<int64_t>(-window, 0);
+    if (window > -1000)
+      spec.chunk = std::max<int64_t>(-window, 0);
+    else
+      spec = makeLatent(6, 44, 36);
+    spec.selected = window == -1001 ? 37 : 0;
     Kernels kernels;
     add(kernels, spec);
     kernels.compile();
@@ -272,6 +356,19 @@ TEST(AttentionTest, ChecksSpecs) {
   bad = good;
   bad.qStride = 63;
   EXPECT_NE(checkAttention(bad), "");
+  bad = good;
+  bad.selected = 5;
+  bad.window = 3;
+  EXPECT_EQ(checkAttention(bad), "a selection has no window, chunk or slopes beside it");
+  bad = good;
+  bad.latentValues = 8;
+  EXPECT_EQ(checkAttention(bad),
+            "values of 8 channels of keys of 16 are for a state that keeps keys alone, this one "
+            "has values of 16");
+  bad = makeLatent(4, 16, 17);
+  EXPECT_EQ(checkAttention(bad),
+            "values of 17 channels of keys of 16 are for a state that keeps keys alone, this one "
+            "has values of 0");
 }
 
 TEST(AttentionTest, NamesFollowTheSpec) {
@@ -282,6 +379,13 @@ TEST(AttentionTest, NamesFollowTheSpec) {
   y = x;
   y.chunk = 8;
   EXPECT_NE(attentionKernelName(x), attentionKernelName(y));
+  for (auto change : std::vector<std::function<void(AttentionSpec &)>>{
+           [](AttentionSpec &s) { s.slopes = true; }, [](AttentionSpec &s) { s.selected = 3; },
+           [](AttentionSpec &s) { s.latentValues = 3; }}) {
+    y = x;
+    change(y);
+    EXPECT_NE(attentionKernelName(x), attentionKernelName(y));
+  }
   EXPECT_EQ(attentionGroupItems(makeSpec(4, 2, 16, 16)), 24 * 2);
   EXPECT_EQ(attentionGroupItems(makeSpec(7, 1, 16, 16)), 12 * 7);
   EXPECT_EQ(attentionGroupItems(makeSpec(11, 1, 16, 16)), 5 * 11);

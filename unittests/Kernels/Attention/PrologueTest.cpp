@@ -252,6 +252,16 @@ TEST(PrologueTest, AppendAlone) {
   check({spec});
 }
 
+TEST(PrologueTest, AppendOfKeysAlone) {
+  PrologueSpec spec = makeSpec(2, 1, 28, 0);
+  spec.v.reset();
+  spec.append = stateOperand;
+  PrologueSpec turned = spec;
+  turned.rotary = turn(8, RotaryPairs::Interleaved, 20);
+  spec.q.reset();
+  check({spec, turned});
+}
+
 TEST(PrologueTest, CopyAlone) {
   PrologueSpec spec = makeSpec(3, 1, 20, 20);
   spec.k.reset();
@@ -272,7 +282,10 @@ TEST(PrologueTest, ChecksSpecs) {
   EXPECT_EQ(checkPrologue(bad), "rotary positions turn pairs: a width of 7 is not even");
   bad = good;
   bad.v.reset();
-  EXPECT_EQ(checkPrologue(bad), "an append needs k, v and the state's layout");
+  EXPECT_EQ(checkPrologue(bad), "an append needs v exactly where the state keeps values");
+  bad = good;
+  bad.k.reset();
+  EXPECT_EQ(checkPrologue(bad), "an append needs k and the state's layout");
   bad = good;
   bad.q.reset();
   bad.qNorm = HeadNorm{qScale};
