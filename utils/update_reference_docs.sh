@@ -76,6 +76,9 @@ begin Phases.md "Phases and fusions"
   list fusions
 } >>"$page"
 
+begin Architectures.md "Architectures and known models"
+python3 "$root/utils/list_architectures.py" >>"$page"
+
 begin CommandLine.md "Command line"
 help_of() {
   printf '## %s\n\n```text\n' "$1"
