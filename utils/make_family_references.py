@@ -49,6 +49,12 @@ DELTA = {**BASE, **RMS, "head_dim": 8, "linear_num_key_heads": 2, "linear_num_va
          "layer_types": ["linear_attention", "linear_attention", "full_attention"],
          **rope(partial_rotary_factor=0.5)}
 
+# Windows and full layers, of which the last two have no keys and values of their own.
+LOCAL = {"num_hidden_layers": 6, "sliding_window": 4, "num_kv_shared_layers": 2, "hidden_size_per_layer_input": 5,
+         "layer_types": ["sliding_attention", "full_attention"] * 3,
+         "rope_parameters": {"sliding_attention": {"rope_type": "default", "rope_theta": 100.0},
+                             "full_attention": {"rope_type": "default", "rope_theta": 10000.0}}}
+
 EXPERTS = {"num_experts": 8, "num_experts_per_tok": 3, "moe_intermediate_size": 12}
 
 # case: (model_type, what the config says besides). Norm epsilons are large, so that a wrong one shows.
@@ -106,6 +112,17 @@ CASES = {
     # Chunks shorter than the prompt, and steps that meet both limits.
     "mamba2": ("mamba2", {**STATE, "num_heads": 6, "head_dim": 8, "state_size": 10, "n_groups": 2,
                           "num_hidden_layers": 2, "time_step_limit": [0.4, 0.9]}),
+    # Channels with states of their own; steps, keys and queries as they come and normalised.
+    "mamba": ("mamba", {**{key: value for key, value in STATE.items() if key != "chunk_size"}, "state_size": 5,
+                        "num_hidden_layers": 2, "expand": 3, "tie_word_embeddings": False}),
+    "falcon_mamba": ("falcon_mamba", {**{key: value for key, value in STATE.items() if key != "chunk_size"},
+                                      "state_size": 5, "num_hidden_layers": 2, "time_step_rank": 3, "use_bias": True,
+                                      "mixer_rms_eps": 2e-3}),
+    # Three heads of 8 channels of the recurrence, of 10 of attention; a window shorter than the prompt.
+    "recurrent_gemma": ("recurrent_gemma", {
+        **BASE, "num_attention_heads": 3, "num_key_value_heads": 1, "hidden_size": 30, "lru_width": 30,
+        "attention_window_size": 4, "rms_norm_eps": 3e-3, "logits_soft_cap": 3.0, "num_hidden_layers": 4,
+        "block_types": ["recurrent", "attention"], **rope(partial_rotary_factor=0.5)}),
     "nemotron_h": ("nemotron_h", {**NEMOTRON, "moe_latent_size": 16, "n_group": 2, "topk_group": 1}),
     "nemotron_h-wide": ("nemotron_h", {**NEMOTRON, "norm_topk_prob": False, "use_bias": True, "mlp_bias": True}),
     "qwen3_next": ("qwen3_next", {**DELTA, "num_experts": 8, "num_experts_per_tok": 3, "mlp_only_layers": [1],
@@ -142,6 +159,13 @@ CASES = {
                                "num_experts_per_tok": 2, "intermediate_size_mlp": 28, "moe_layers": [1, 2],
                                "no_rope_layer_interval": 3, "attention_chunk_size": 4, "floor_scale": 3,
                                "attn_scale": 0.4, **rope()}),
+    "dots1": ("dots1", {**BASE, **RMS, "n_routed_experts": 8, "num_experts_per_tok": 3, "moe_intermediate_size": 12,
+                        "n_shared_experts": 1, "n_group": 2, "topk_group": 1, "norm_topk_prob": True,
+                        "first_k_dense_replace": 1, "sliding_window": 4, "max_window_layers": 1,
+                        "routed_scaling_factor": 1.7, "attention_bias": True, **rope()}),
+    "granitemoeshared": ("granitemoeshared", {**BASE, **RMS, "num_local_experts": 8, "num_experts_per_tok": 3,
+                                              "shared_intermediate_size": 20, "residual_multiplier": 0.7, **rope()}),
+    "flex_olmo": ("flex_olmo", {**BASE, **RMS, **EXPERTS, "norm_topk_prob": True, **rope()}),
     "ministral3": ("ministral3", {**BASE, **RMS, "head_dim": 8, **rope(
         rope_type="yarn", factor=4.0, original_max_position_embeddings=4, llama_4_scaling_beta=0.3)}),
     "jais2": ("jais2", {**BASE, **GROUPED, "layer_norm_eps": 3e-3, **rope()}),
@@ -152,6 +176,18 @@ CASES = {
     "cwm": ("cwm", {**BASE, **RMS, "head_dim": 8, "sliding_window": 4, "num_hidden_layers": 5, **rope(
         rope_type="llama3", factor=4.0, high_freq_factor=4.0, low_freq_factor=1.0,
         original_max_position_embeddings=16)}),
+    "gemma3n": ("gemma3n_text", {**BASE, **RMS, **LOCAL, "head_dim": 6, "vocab_size_per_layer_input": 23,
+                                 "altup_num_inputs": 4, "altup_active_idx": 1, "laurel_rank": 5,
+                                 "activation_sparsity_pattern": [0.6, 0.6, 0.0, 0.0, 0.0, 0.0],
+                                 "final_logit_softcapping": 20.0}),
+    "gemma4": ("gemma4_text", {**BASE, **RMS, **LOCAL, "head_dim": 6, "global_head_dim": 8,
+                               "vocab_size_per_layer_input": VOCABULARY, "use_double_wide_mlp": True,
+                               "final_logit_softcapping": 20.0}),
+    "gemma4-moe": ("gemma4_text", {**BASE, **RMS, **LOCAL, "head_dim": 6, "global_head_dim": 8,
+                                   "num_global_key_value_heads": 1, "attention_k_eq_v": True,
+                                   "num_kv_shared_layers": 0, "hidden_size_per_layer_input": 0,
+                                   "enable_moe_block": True, "num_experts": 8, "top_k_experts": 3,
+                                   "moe_intermediate_size": 12}),
 }
 
 
