@@ -76,9 +76,33 @@ func.func @rotary_c3(%x: tensor<?x4x16xf32>, %batch: !llm.batch) {
 
 // -----
 
-func.func @kv_append_c1(%k: tensor<?x2x16xf32>, %cache: !llm.cache<latent, [2, 16, 16], f32>, %batch: !llm.batch) {
-  // expected-error @+1 {{cache must be paged or window but is latent}}
-  %y = llm.kv_append %k, %k, %cache, %batch : tensor<?x2x16xf32>, tensor<?x2x16xf32>, !llm.cache<latent, [2, 16, 16], f32>
+func.func @kv_append_c1(%k: tensor<?x2x16xf32>, %cache: !llm.cache<conv, [2, 16], f32>, %batch: !llm.batch) {
+  // expected-error @+1 {{cache must be paged, window or latent but is conv}}
+  %y = llm.kv_append %k, %k, %cache, %batch : tensor<?x2x16xf32>, tensor<?x2x16xf32>, !llm.cache<conv, [2, 16], f32>
+  return
+}
+
+// -----
+
+func.func @kv_append_c3_latent(%k: tensor<?x1x16xf32>, %cache: !llm.cache<latent, [1, 16, 8], f32>, %batch: !llm.batch) {
+  // expected-error @+1 {{takes no value: a latent cache keeps keys alone}}
+  %y = llm.kv_append %k, %k, %cache, %batch : tensor<?x1x16xf32>, tensor<?x1x16xf32>, !llm.cache<latent, [1, 16, 8], f32>
+  return
+}
+
+// -----
+
+func.func @kv_append_c3_paged(%k: tensor<?x2x16xf32>, %cache: !llm.cache<paged, [2, 16, 16], f32>, %batch: !llm.batch) {
+  // expected-error @+1 {{needs a value: only a latent cache keeps keys alone}}
+  %y = llm.kv_append %k, %cache, %batch : tensor<?x2x16xf32>, !llm.cache<paged, [2, 16, 16], f32>
+  return
+}
+
+// -----
+
+func.func @kv_append_operands(%k: tensor<?x2x16xf32>, %batch: !llm.batch) {
+  // expected-error @+1 {{expected a key, a value unless the cache is latent, the cache and the batch, got 2 operands}}
+  %y = llm.kv_append %k, %batch : tensor<?x2x16xf32>
   return
 }
 
@@ -100,9 +124,98 @@ func.func @kv_append_c2_value(%k: tensor<?x2x16xf32>, %v: tensor<?x2x8xf32>, %ca
 
 // -----
 
-func.func @paged_attention_c1_kind(%q: tensor<?x4x16xf32>, %cache: !llm.cache<conv, [2], f32>, %batch: !llm.batch) {
-  // expected-error @+1 {{cache must be paged or window but is conv}}
-  %y = llm.paged_attention %q, %cache, %batch scale 0.25 : tensor<?x4x16xf32>, !llm.cache<conv, [2], f32> -> tensor<?x4x16xf32>
+func.func @paged_attention_c1_kind(%q: tensor<?x4x16xf32>, %cache: !llm.cache<conv, [2, 16], f32>, %batch: !llm.batch) {
+  // expected-error @+1 {{cache must be paged, window or latent but is conv}}
+  %y = llm.paged_attention %q, %cache, %batch scale 0.25 : tensor<?x4x16xf32>, !llm.cache<conv, [2, 16], f32> -> tensor<?x4x16xf32>
+  return
+}
+
+// -----
+
+func.func @paged_attention_c1_index(%q: tensor<?x4x16xf32>, %cache: !llm.cache<latent, [1, 16, 0], f32>, %batch: !llm.batch) {
+  // expected-error @+1 {{needs a cache with values, its value width is 0}}
+  %y = llm.paged_attention %q, %cache, %batch scale 0.25 : tensor<?x4x16xf32>, !llm.cache<latent, [1, 16, 0], f32> -> tensor<?x4x16xf32>
+  return
+}
+
+// -----
+
+func.func @paged_attention_c4_sinks(%q: tensor<?x4x16xf32>, %cache: !llm.cache<paged, [2, 16, 16], f32>, %s: !llm.weight<[3], #llm.dense<f32>>, %batch: !llm.batch) {
+  // expected-error @+1 {{sinks dimension 0 (3) must equal query dimension 1 (4)}}
+  %y = llm.paged_attention %q, %cache, %batch sinks %s : !llm.weight<[3], #llm.dense<f32>> scale 0.25 : tensor<?x4x16xf32>, !llm.cache<paged, [2, 16, 16], f32> -> tensor<?x4x16xf32>
+  return
+}
+
+// -----
+
+func.func @paged_attention_c4_slopes(%q: tensor<?x4x16xf32>, %cache: !llm.cache<paged, [2, 16, 16], f32>, %batch: !llm.batch) {
+  // expected-error @+1 {{number of slopes (2) must equal query dimension 1 (4)}}
+  %y = llm.paged_attention %q, %cache, %batch scale 0.25 slopes [1.0, 0.5] : tensor<?x4x16xf32>, !llm.cache<paged, [2, 16, 16], f32> -> tensor<?x4x16xf32>
+  return
+}
+
+// -----
+
+func.func @paged_attention_c5(%q: tensor<3x4x16xf32>, %cache: !llm.cache<paged, [2, 16, 16], f32>, %j: tensor<4x5xi32>, %batch: !llm.batch) {
+  // expected-error @+1 {{selection dimension 0 (4) must equal query dimension 0 (3)}}
+  %y = llm.paged_attention %q, %cache, %batch selection %j : tensor<4x5xi32> scale 0.25 : tensor<3x4x16xf32>, !llm.cache<paged, [2, 16, 16], f32> -> tensor<3x4x16xf32>
+  return
+}
+
+// -----
+
+func.func @select_positions_c1_kind(%q: tensor<?x4x16xf32>, %w: tensor<?x4xf32>, %cache: !llm.cache<paged, [1, 16, 16], f32>, %batch: !llm.batch) {
+  // expected-error @+1 {{cache must be latent but is paged}}
+  %y = llm.select_positions %q, %w, %cache, %batch top 3 : tensor<?x4x16xf32>, tensor<?x4xf32>, !llm.cache<paged, [1, 16, 16], f32> -> tensor<?x3xi32>
+  return
+}
+
+// -----
+
+func.func @select_positions_c1_heads(%q: tensor<?x4x16xf32>, %w: tensor<?x4xf32>, %cache: !llm.cache<latent, [2, 16, 0], f32>, %batch: !llm.batch) {
+  // expected-error @+1 {{cache must have one head without values but is [2, 16, 0]}}
+  %y = llm.select_positions %q, %w, %cache, %batch top 3 : tensor<?x4x16xf32>, tensor<?x4xf32>, !llm.cache<latent, [2, 16, 0], f32> -> tensor<?x3xi32>
+  return
+}
+
+// -----
+
+func.func @select_positions_c2(%q: tensor<?x4x16xf32>, %w: tensor<?x3xf32>, %cache: !llm.cache<latent, [1, 16, 0], f32>, %batch: !llm.batch) {
+  // expected-error @+1 {{weights dimension 1 (3) must equal query dimension 1 (4)}}
+  %y = llm.select_positions %q, %w, %cache, %batch top 3 : tensor<?x4x16xf32>, tensor<?x3xf32>, !llm.cache<latent, [1, 16, 0], f32> -> tensor<?x3xi32>
+  return
+}
+
+// -----
+
+func.func @select_positions_c3(%q: tensor<?x4x16xf32>, %w: tensor<?x4xf32>, %cache: !llm.cache<latent, [1, 16, 0], f32>, %batch: !llm.batch) {
+  // expected-error @+1 {{result dimension 1 (3) must equal top (4)}}
+  %y = llm.select_positions %q, %w, %cache, %batch top 4 : tensor<?x4x16xf32>, tensor<?x4xf32>, !llm.cache<latent, [1, 16, 0], f32> -> tensor<?x3xi32>
+  return
+}
+
+// -----
+
+func.func @head_linear_c1(%x: tensor<?x4x16xf32>, %w: !llm.weight<[4, 8, 15], #llm.dense<f32>>) {
+  // expected-error @+1 {{weight dimension 2 (15) must equal input dimension 2 (16)}}
+  %y = llm.head_linear %x, %w : tensor<?x4x16xf32>, !llm.weight<[4, 8, 15], #llm.dense<f32>> -> tensor<?x4x8xf32>
+  return
+}
+
+// -----
+
+func.func @head_linear_c2(%x: tensor<?x4x16xf32>, %w: !llm.weight<[4, 8, 16], #llm.dense<f32>>) {
+  // expected-error @+1 {{result dimension 2 (16) must equal weight dimension 1 (8)}}
+  %y = llm.head_linear %x, %w : tensor<?x4x16xf32>, !llm.weight<[4, 8, 16], #llm.dense<f32>> -> tensor<?x4x16xf32>
+  return
+}
+
+// -----
+
+#rope = #llm.rope<"default", base = 10000.0, width = 4, halves, magnitude = 1.0, [1.0, 0.5]>
+func.func @rotary_c2_from(%x: tensor<?x4x16xf32>, %batch: !llm.batch) {
+  // expected-error @+1 {{rotary width (4) from channel 13 on must lie inside the head width, input dimension 2 (16)}}
+  %y = llm.rotary %x, %batch rope(#rope) from 13 : tensor<?x4x16xf32>
   return
 }
 

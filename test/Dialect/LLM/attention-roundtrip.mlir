@@ -40,3 +40,37 @@ func.func @bounded(%q: tensor<?x4x16xf32>, %cache: !kv, %batch: !llm.batch) -> t
   %a = llm.paged_attention %t, %cache, %batch scale 0.25 window 128 chunk 64 softcap 50.0 : tensor<?x4x16xf32>, !kv -> tensor<?x4x32xf32>
   return %a : tensor<?x4x32xf32>
 }
+
+// CHECK-LABEL: func.func @latent
+func.func @latent(%k: tensor<?x1x24xf32>, %ik: tensor<?x1x16xf32>, %q: tensor<?x6x24xf32>,
+    %iq: tensor<?x4x16xf32>, %iw: tensor<?x4xf32>, %w: !llm.weight<[6, 10, 20], #llm.dense<f32>>,
+    %sinks: !llm.weight<[6], #llm.dense<f32>>, %batch: !llm.batch,
+    %c: !llm.cache<latent, [1, 24, 20], f32>, %i: !llm.cache<latent, [1, 16, 0], f32>) {
+  // CHECK: llm.kv_append %{{.*}}, %{{.*}}, %{{.*}} : tensor<?x1x24xf32>, !llm.cache<latent, [1, 24, 20], f32>
+  %c1 = llm.kv_append %k, %c, %batch : tensor<?x1x24xf32>, !llm.cache<latent, [1, 24, 20], f32>
+  %i1 = llm.kv_append %ik, %i, %batch : tensor<?x1x16xf32>, !llm.cache<latent, [1, 16, 0], f32>
+  // CHECK: llm.select_positions %{{.*}}, %{{.*}}, %{{.*}}, %{{.*}} top 11 : tensor<?x4x16xf32>, tensor<?x4xf32>, !llm.cache<latent, [1, 16, 0], f32> -> tensor<?x11xi32>
+  %j = llm.select_positions %iq, %iw, %i1, %batch top 11 : tensor<?x4x16xf32>, tensor<?x4xf32>,
+      !llm.cache<latent, [1, 16, 0], f32> -> tensor<?x11xi32>
+  // CHECK: llm.no_positions %{{.*}} : tensor<?x11xi32>
+  %n = llm.no_positions %batch : tensor<?x11xi32>
+  // CHECK: llm.paged_attention %{{.*}}, %{{.*}}, %{{.*}} sinks %{{.*}} : !llm.weight<[6], #llm.dense<f32>> selection %{{.*}} : tensor<?x11xi32> scale 0.5 : tensor<?x6x24xf32>, !llm.cache<latent, [1, 24, 20], f32> -> tensor<?x6x20xf32>
+  %y = llm.paged_attention %q, %c1, %batch sinks %sinks : !llm.weight<[6], #llm.dense<f32>>
+      selection %j : tensor<?x11xi32> scale 0.5
+      : tensor<?x6x24xf32>, !llm.cache<latent, [1, 24, 20], f32> -> tensor<?x6x20xf32>
+  // CHECK: llm.paged_attention %{{.*}}, %{{.*}}, %{{.*}} scale 0.5 slopes [1.000000e+00, 5.000000e-01, 2.500000e-01, 1.250000e-01, 6.250000e-02, 3.125000e-02]
+  %z = llm.paged_attention %q, %c1, %batch scale 0.5 slopes [1.0, 0.5, 0.25, 0.125, 0.0625, 0.03125]
+      : tensor<?x6x24xf32>, !llm.cache<latent, [1, 24, 20], f32> -> tensor<?x6x20xf32>
+  // CHECK: llm.head_linear %{{.*}}, %{{.*}} : tensor<?x6x20xf32>, !llm.weight<[6, 10, 20], #llm.dense<f32>> -> tensor<?x6x10xf32>
+  %h = llm.head_linear %y, %w : tensor<?x6x20xf32>, !llm.weight<[6, 10, 20], #llm.dense<f32>>
+      -> tensor<?x6x10xf32>
+  return
+}
+
+#part = #llm.rope<"default", base = 10000.0, width = 4, halves, magnitude = 1.0, [1.0, 0.5]>
+// CHECK-LABEL: func.func @rotary_from
+func.func @rotary_from(%x: tensor<?x4x16xf32>, %batch: !llm.batch) {
+  // CHECK: llm.rotary %{{.*}}, %{{.*}} rope(#{{.*}}) from 12 : tensor<?x4x16xf32>
+  %y = llm.rotary %x, %batch rope(#part) from 12 : tensor<?x4x16xf32>
+  return
+}

@@ -228,3 +228,8 @@ func.func private @cache_conv_element(!llm.cache<conv, [16, 3], bf16>)
 
 // expected-error @+1 {{recurrent cache element type must be f32 but is 'f16'}}
 func.func private @cache_recurrent_element(!llm.cache<recurrent, [2, 16, 16], f16>)
+
+// -----
+
+// expected-error @+1 {{latent cache value width (17) must be from 0 to the key width (16)}}
+func.func private @cache_latent(!llm.cache<latent, [1, 16, 17], f32>)
