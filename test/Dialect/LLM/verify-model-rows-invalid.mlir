@@ -33,6 +33,16 @@ func.func @step(%x: tensor<?x16xf32>, %b: !llm.batch) -> tensor<?x16xf32> attrib
 
 // -----
 
+// A router's table is read by token.
+func.func @step(%l: tensor<?x16xf32>, %t: !llm.weight<[9, 1], #llm.dense<f32>>, %k: tensor<?xi32>, %b: !llm.batch) -> tensor<?x1xf32> attributes {llm.entry} {
+  %y = llm.select_rows %l, %b : tensor<?x16xf32>
+  // expected-error @+1 {{needs a row for each token and has only the rows that select_rows chose}}
+  %c, %w = llm.route softmax %y table %t of %k top 1 : (tensor<?x16xf32>, !llm.weight<[9, 1], #llm.dense<f32>>, tensor<?xi32>) -> (tensor<?x1xi32>, tensor<?x1xf32>)
+  return %w : tensor<?x1xf32>
+}
+
+// -----
+
 func.func private @f(%i: index, %x: tensor<?x16xf32>, %b: !llm.batch) -> tensor<?x16xf32> {
   %y = llm.select_rows %x, %b : tensor<?x16xf32>
   // expected-error @+1 {{gives only the rows that select_rows chose to the next layer}}

@@ -106,6 +106,9 @@ LogicalResult RowAnalysis::visit(Operation &op) {
   Rows result = all.value_or(Rows::Tokens);
   bool needsTokens = isa<SelectRowsOp, RotaryOp, KVAppendOp, PagedAttentionOp,
                          SelectPositionsOp>(op);
+  // A table is read by token.
+  if (auto route = dyn_cast<RouteOp>(op))
+    needsTokens |= static_cast<bool>(route.getTable());
   if (needsTokens && result != Rows::Tokens)
     return op.emitOpError() << "needs a row for each token and has " << describe(result);
   if (isa<SelectRowsOp>(op))
