@@ -152,7 +152,7 @@ llvm::Expected<Weight> Evaluator<T>::parameter(mlir::Operation *user, llvm::Stri
 
 template <typename T>
 llvm::Expected<CacheHandle<T>> Evaluator<T>::state(mlir::Operation *user, llvm::StringRef family,
-                                                   int64_t layer) {
+                                                   int64_t layer, bool asItStands) {
   auto op = symbols.lookup<llm::StateFamilyOp>(family);
   if (!op)
     return errorAt(user, "names @" + family + ", which is not a state family");
@@ -164,7 +164,7 @@ llvm::Expected<CacheHandle<T>> Evaluator<T>::state(mlir::Operation *user, llvm::
     state->name = (family + "[" + llvm::Twine(layer) + "]").str();
     state->shape = Shape(op.getType().getShape());
   }
-  return CacheHandle<T>{state, state->versionBeforeStep};
+  return CacheHandle<T>{state, asItStands ? state->version : state->versionBeforeStep};
 }
 
 template class llmc::reference::Evaluator<float>;

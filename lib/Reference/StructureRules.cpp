@@ -23,8 +23,10 @@ template <typename T> static llvm::Error param(llm::ParamOp op, OpContext<T> &co
 }
 
 template <typename T> static llvm::Error state(llm::StateOp op, OpContext<T> &context) {
-  llvm::Expected<CacheHandle<T>> cache =
-      context.evaluator.state(op, op.getFamily(), layerOf(op.getLayer(), context));
+  // A number in place of the layer's own index names an earlier layer, which has appended.
+  bool ofThisLayer = mlir::isa_and_nonnull<mlir::BlockArgument>(op.getLayer());
+  llvm::Expected<CacheHandle<T>> cache = context.evaluator.state(
+      op, op.getFamily(), layerOf(op.getLayer(), context), !ofThisLayer);
   if (!cache)
     return cache.takeError();
   context.result(HostValue<T>(std::move(*cache)));

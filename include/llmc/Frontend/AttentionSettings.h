@@ -19,6 +19,8 @@ struct AttentionSettings {
   double scale = 0, softcap = 0;
   /// Positions.
   int64_t window = 0, chunk = 0;
+  /// The layer whose keys and values are read in place of own ones, -1 for none.
+  int64_t from = -1;
   const WeightRef *sinks = nullptr;
   const Handle *selection = nullptr;
   /// A slope for each head, see alibiSlopes.

@@ -35,7 +35,7 @@ namespace llmc::frontend {
 ///   take(x, n, layer:)                put(x, n, row, layer:)
 ///   position_scale(scale:, period:, shift:)
 ///   select_rows(x)                    output_head(x, w)
-///   observe(x, "name") -> x           layers(x): run the layer schedule
+///   observe(x, "name") -> x           layers(x [, s], with: p): run the layer schedule
 ///   route(logits, score:, top:, bias:, groups:, keep:, group_score:, normalise:, scale:,
 ///         expert_scale:, table:, tokens:) -> choice, weights
 ///   expert_linear(x, choice, w [, w2]) -> one result per weight
@@ -56,6 +56,11 @@ struct OpCall {
 
 /// How many results the operation has: one for each weight of a product, and two of a route.
 size_t resultCount(const OpCall &call);
+/// Of `layers(x, s, with: (p, q))`: the tensors that every layer is given beside the carried
+/// ones, p and q. Throws InputError for anything else.
+ValueList stepValues(const OpCall &call);
+/// The tensors that a layer of this kind hands on, as many as `layers` carries.
+ValueList carriedValues(const OpCall &call, const Value &result, const std::string &kind);
 /// Whether the operation adds the biases that its weights have.
 bool addsBiases(std::string_view operation);
 

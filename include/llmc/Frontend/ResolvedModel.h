@@ -180,10 +180,18 @@ public:
   /// value (the logits). The layers arrive as the operation "layers"; a hook that inlines
   /// them calls emitLayer for each entry of `schedule`.
   Value emitModel(OpHooks &hooks, Handle tokens) const;
-  /// Runs the block of a kind on `x`. The values are those of every layer of the kind.
-  Value emitLayer(uint32_t kind, OpHooks &hooks, Handle x) const;
+  /// Runs the block of a kind on the values that `layers` carries and then those that it gives to
+  /// every layer; the result is the value carried, or a list of them. The values are those of
+  /// every layer of the kind.
+  Value emitLayer(uint32_t kind, OpHooks &hooks, const ValueList &values) const;
+  Value emitLayer(uint32_t kind, OpHooks &hooks, Handle x) const {
+    return emitLayer(kind, hooks, ValueList{x});
+  }
   /// The same for one layer: `observe` names are expanded.
-  Value emitLayerAt(int64_t layer, OpHooks &hooks, Handle x) const;
+  Value emitLayerAt(int64_t layer, OpHooks &hooks, const ValueList &values) const;
+  Value emitLayerAt(int64_t layer, OpHooks &hooks, Handle x) const {
+    return emitLayerAt(layer, hooks, ValueList{x});
+  }
 
   /// Throws InputError when the checkpoint or its data is missing, or a tensor's storage
   /// format is not readable. Call before weights are needed.
@@ -191,7 +199,8 @@ public:
 
 private:
   friend class Resolver;
-  Value runLayer(int64_t layer, bool expandNames, OpHooks &hooks, Handle x) const;
+  const BlockDef &layerBlock(int64_t layer) const;
+  Value runLayer(int64_t layer, bool expandNames, OpHooks &hooks, const ValueList &values) const;
   /// For the interpreter, set by the resolver.
   std::shared_ptr<class ParamEvaluator> evaluator;
 };

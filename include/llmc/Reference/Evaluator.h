@@ -67,8 +67,9 @@ public:
   llvm::Expected<Values> runBlock(mlir::Block &block, llvm::ArrayRef<HostValue<T>> inputs);
   /// A member of a family, `layer` -1 for the only one.
   llvm::Expected<Weight> parameter(mlir::Operation *user, llvm::StringRef family, int64_t layer);
+  /// State before the step, or `asItStands`: with what the layer has appended in it.
   llvm::Expected<CacheHandle<T>> state(mlir::Operation *user, llvm::StringRef family,
-                                       int64_t layer);
+                                       int64_t layer, bool asItStands = false);
   mlir::func::FuncOp lookupFunction(llvm::StringRef name) const {
     return symbols.lookup<mlir::func::FuncOp>(name);
   }

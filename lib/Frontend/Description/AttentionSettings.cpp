@@ -79,7 +79,8 @@ std::vector<float> alibiSlopes(int64_t heads, double maximum, double factor) {
 
 AttentionSettings attentionSettings(const OpCall &call, int64_t heads) {
   static const char *const known[] = {"window", "chunk",     "scale",  "softcap",     "sinks",
-                                      "alibi",  "selection", "values", "alibi_factor"};
+                                      "alibi",  "selection", "values", "alibi_factor",
+                                      "from"};
   for (const auto &argument : call.named)
     if (std::find(std::begin(known), std::end(known), argument.first) == std::end(known))
       opError(call, "has no argument '" + argument.first + "'");
@@ -90,7 +91,18 @@ AttentionSettings attentionSettings(const OpCall &call, int64_t heads) {
   if (kind != "paged" && kind != "latent")
     opError(call, "state kind '" + kind + "' is not known; there are paged and latent");
   settings.isLatent = kind == "latent";
-  if (settings.isLatent != call.args[2].isNull())
+  if (const Value *from = given(call, "from")) {
+    const int64_t *layer = from->get<int64_t>();
+    if (!layer || *layer < 0)
+      opError(call, "'from' must be null or the number of an earlier layer, got " + from->toText());
+    if (!call.args[1].isNull() || !call.args[2].isNull())
+      opError(call, "the keys and values of layer " + std::to_string(*layer) +
+                        " are read: its own must be null");
+    settings.from = *layer;
+  } else if (call.args[1].isNull()) {
+    opError(call, "needs keys, they are null; 'from' would read those of another layer");
+  }
+  if (settings.from < 0 && settings.isLatent != call.args[2].isNull())
     opError(call, settings.isLatent ? "a latent state keeps keys alone: its values must be null"
                                     : "needs values, they are null");
   if (const Value *values = given(call, "values")) {

@@ -294,7 +294,7 @@ Value ResolvedModel::emitModel(OpHooks &hooks, Handle tokens) const {
   return runner.run(description->model, {{"tokens", tokens}}, "model");
 }
 
-Value ResolvedModel::runLayer(int64_t layer, bool expandNames, OpHooks &hooks, Handle x) const {
+const BlockDef &ResolvedModel::layerBlock(int64_t layer) const {
   // During resolution the kinds are not there yet, so the block is asked for by layer.
   Value block = evaluator->evaluateWith(*description->layerBlock, {{"i", layer}});
   const std::string *name = block.get<std::string>();
@@ -303,25 +303,35 @@ Value ResolvedModel::runLayer(int64_t layer, bool expandNames, OpHooks &hooks, H
     expressionError(*description->layerBlock, "layer " + std::to_string(layer) + " is block " +
                                                   block.toText() +
                                                   ", which 'blocks' does not define");
-  if (def->formals.size() != 1)
-    expressionError(*description->layerBlock, "block '" + *name + "' of layer " +
-                                                  std::to_string(layer) +
-                                                  " must take one argument");
-  BlockRunner runner(*this, *evaluator, hooks, layer, expandNames);
-  return runner.run(def->statements, {{def->formals[0], x}}, *name);
+  return *def;
 }
 
-Value ResolvedModel::emitLayer(uint32_t kind, OpHooks &hooks, Handle x) const {
+Value ResolvedModel::runLayer(int64_t layer, bool expandNames, OpHooks &hooks,
+                              const ValueList &values) const {
+  const BlockDef &def = layerBlock(layer);
+  if (def.formals.size() != values.size())
+    expressionError(*description->layerBlock,
+                    "block '" + def.name + "' of layer " + std::to_string(layer) + " takes " +
+                        std::to_string(def.formals.size()) + " values, but 'layers' has " +
+                        std::to_string(values.size()) + " for it");
+  std::map<std::string, Value> locals;
+  for (size_t i = 0; i < values.size(); ++i)
+    locals[def.formals[i]] = values[i];
+  BlockRunner runner(*this, *evaluator, hooks, layer, expandNames);
+  return runner.run(def.statements, std::move(locals), def.name);
+}
+
+Value ResolvedModel::emitLayer(uint32_t kind, OpHooks &hooks, const ValueList &values) const {
   if (kind >= kinds.size())
     throw InternalError("layer kind " + std::to_string(kind) + " of " +
                         std::to_string(kinds.size()));
-  return runLayer(kinds[kind].layers.front(), false, hooks, x);
+  return runLayer(kinds[kind].layers.front(), false, hooks, values);
 }
 
-Value ResolvedModel::emitLayerAt(int64_t layer, OpHooks &hooks, Handle x) const {
+Value ResolvedModel::emitLayerAt(int64_t layer, OpHooks &hooks, const ValueList &values) const {
   if (layer < 0 || layer >= layerCount())
     throw InternalError("layer " + std::to_string(layer) + " of " + std::to_string(layerCount()));
-  return runLayer(layer, true, hooks, x);
+  return runLayer(layer, true, hooks, values);
 }
 
 } // namespace llmc::frontend

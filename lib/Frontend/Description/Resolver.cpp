@@ -207,10 +207,12 @@ public:
     }
     std::vector<Value> out;
     for (size_t i = 0; i < resultCount(call); ++i)
-      out.push_back(Handle{next++});
+      out.push_back(make());
     text += ")\n";
     return out;
   }
+
+  Value make() { return Handle{next++}; }
 
   std::string text;
   /// Families that an operation took.
@@ -244,7 +246,7 @@ private:
 
   const ResolvedModel &model;
   int64_t layer;
-  uint64_t next = 1;
+  uint64_t next = 0;
 };
 
 } // namespace
@@ -255,14 +257,16 @@ void Resolver::findKinds() {
   std::map<std::string, int> blockCount;
   for (int64_t layer = 0; layer < layers; ++layer) {
     TraceHooks hooks(model, layer);
-    model.runLayer(layer, false, hooks, Handle{0});
+    ValueList values;
+    for (size_t i = 0; i < model.layerBlock(layer).formals.size(); ++i)
+      values.push_back(hooks.make());
+    hooks.text += "-> " + model.runLayer(layer, false, hooks, values).toText() + "\n";
     for (uint32_t f = 0; f < model.families.size(); ++f) {
       const std::vector<int64_t> &having = model.families[f].layers;
       if (!hooks.read.count(f) && std::binary_search(having.begin(), having.end(), layer))
         unreadIn[f].push_back(layer);
     }
-    Value block = model.evaluator->evaluateWith(*description.layerBlock, {{"i", layer}});
-    std::string name = *block.get<std::string>();
+    std::string name = model.layerBlock(layer).name;
     auto [it, isNew] = byTrace.try_emplace(name + "\n" + hooks.text, model.kinds.size());
     if (isNew) {
       int number = blockCount[name]++;
@@ -276,7 +280,7 @@ void Resolver::findKinds() {
 void Resolver::checkUses() {
   TraceHooks hooks(model, 0);
   try {
-    model.emitModel(hooks, Handle{0});
+    model.emitModel(hooks, *hooks.make().get<Handle>());
   } catch (const InputError &) {
     // Whoever runs the statements next reports it, with the operation at fault.
     return;

@@ -103,17 +103,39 @@ Value ShapeHooks::same(const OpCall &call, size_t tensors) {
   return make(std::move(dims));
 }
 
-Value ShapeHooks::layers(const OpCall &call) {
-  Shape dims = shape(call, 0);
+std::vector<Value> ShapeHooks::layers(const OpCall &call) {
+  ValueList inputs = call.args;
+  for (size_t i = 0; i < call.args.size(); ++i)
+    handleArg(call, i);
+  for (const Value &value : stepValues(call))
+    inputs.push_back(value);
+  // A value of its own for each use; what is a choice of positions stays one.
+  auto copy = [&](const Value &value) {
+    uint64_t id = value.get<Handle>()->id;
+    Value made = make(Shape(shapes[id]));
+    if (selections.count(id))
+      selections.insert(made.get<Handle>()->id);
+    return made;
+  };
   for (currentKind = 0; currentKind < model.kinds.size(); ++currentKind) {
-    Value out = model.emitLayer(currentKind, *this, *make(dims).get<Handle>());
-    const Handle *result = out.get<Handle>();
-    if (!result || shapes[result->id] != dims)
-      opError(call, "a layer of kind '" + model.kinds[currentKind].name + "' turns " +
-                        shapeText(dims) + " into " +
-                        (result ? shapeText(shapes[result->id]) : std::string(out.kindName())));
+    const std::string &kind = model.kinds[currentKind].name;
+    ValueList given;
+    for (const Value &value : inputs)
+      given.push_back(copy(value));
+    ValueList out = carriedValues(call, model.emitLayer(currentKind, *this, given), kind);
+    for (size_t i = 0; i < out.size(); ++i) {
+      uint64_t id = out[i].get<Handle>()->id, before = inputs[i].get<Handle>()->id;
+      if (shapes[id] != shapes[before] || selections.count(id) != selections.count(before))
+        opError(call, "a layer of kind '" + kind + "' turns carried value " +
+                          std::to_string(i + 1) + ", " + shapeText(shapes[before]) +
+                          (selections.count(before) ? " positions" : "") + ", into " +
+                          shapeText(shapes[id]) + (selections.count(id) ? " positions" : ""));
+    }
   }
-  return make(std::move(dims));
+  std::vector<Value> results;
+  for (const Value &value : call.args)
+    results.push_back(copy(value));
+  return results;
 }
 
 std::vector<Value> ShapeHooks::op(const OpCall &call) {
@@ -177,7 +199,7 @@ std::vector<Value> ShapeHooks::op(const OpCall &call) {
       name == "softcap" || name == "select_rows" || name == "observe")
     return {same(call, 1)};
   if (name == "layers")
-    return {layers(call)};
+    return layers(call);
   if (name == "route")
     return route(call);
   if (name == "expert_linear")

@@ -23,6 +23,9 @@ public:
     int64_t elementsPerToken = 0;
     /// Keys of an indexer, kept beside those of the layer's attention.
     bool isIndex = false;
+    /// Keys alone, whose first channels are the values.
+    bool isLatent = false;
+    int64_t heads = 0, keyWidth = 0, valueWidth = 0;
   };
   std::vector<AttentionState> attention;
   /// What one recurrent mixer or convolution of a layer kind keeps for a sequence.
@@ -80,7 +83,10 @@ private:
   Value expertSpread(const OpCall &call);
   Value causalConv(const OpCall &call);
   Value linearAttention(const OpCall &call);
-  Value layers(const OpCall &call);
+  std::vector<Value> layers(const OpCall &call);
+  /// The attention of an earlier layer whose keys and values this one reads.
+  const AttentionState &sharedState(const OpCall &call, int64_t layer, int64_t keyWidth,
+                                    bool isLatent) const;
 
   const ResolvedModel &model;
   std::vector<Shape> shapes{{}};

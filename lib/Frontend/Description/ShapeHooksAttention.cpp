@@ -17,20 +17,55 @@ Value ShapeHooks::rotary(const OpCall &call) {
   return make(std::move(dims));
 }
 
+const ShapeHooks::AttentionState &ShapeHooks::sharedState(const OpCall &call, int64_t layer,
+                                                          int64_t keyWidth, bool isLatent) const {
+  int64_t own = model.kinds[currentKind].layers.front();
+  if (layer >= own)
+    opError(call, "'from' is layer " + std::to_string(layer) + ", which is none before layer " +
+                      std::to_string(own));
+  const AttentionState *found = nullptr;
+  for (const AttentionState &state : attention) {
+    if (state.kind != model.schedule[size_t(layer)] || state.isIndex ||
+        state.isLatent != isLatent || state.keyWidth != keyWidth)
+      continue;
+    if (found)
+      opError(call, "layer " + std::to_string(layer) + " keeps keys of width " +
+                        std::to_string(keyWidth) + " twice; 'from' names one state");
+    found = &state;
+  }
+  if (!found)
+    opError(call, "layer " + std::to_string(layer) + " keeps no " +
+                      (isLatent ? "latent" : "paged") + " keys of width " +
+                      std::to_string(keyWidth) + " that could be read");
+  return *found;
+}
+
 Value ShapeHooks::attend(const OpCall &call) {
   needHeads(call, 0);
-  needHeads(call, 1);
-  Shape q = shape(call, 0), k = shape(call, 1);
+  Shape q = shape(call, 0);
   AttentionSettings settings = attentionSettings(call, q[0]);
   AttentionState state;
   state.kind = currentKind;
   state.window = settings.window;
-  state.elementsPerToken = k[0] * k[1];
-  Shape v{k[0], settings.values};
-  if (!settings.isLatent) {
-    needHeads(call, 2);
-    v = shape(call, 2);
-    state.elementsPerToken += v[0] * v[1];
+  // No token sees more than its chunk, whose end it may be.
+  if (settings.chunk && (!state.window || settings.chunk < state.window))
+    state.window = settings.chunk;
+  state.isLatent = settings.isLatent;
+  Shape k, v;
+  if (settings.from >= 0) {
+    const AttentionState &shared = sharedState(call, settings.from, q[1], settings.isLatent);
+    k = {shared.heads, shared.keyWidth};
+    v = {shared.heads, settings.isLatent ? settings.values : shared.valueWidth};
+  } else {
+    needHeads(call, 1);
+    k = shape(call, 1);
+    if (!settings.isLatent)
+      needHeads(call, 2);
+    v = settings.isLatent ? Shape{k[0], settings.values} : shape(call, 2);
+    state.elementsPerToken = k[0] * k[1] + (settings.isLatent ? 0 : v[0] * v[1]);
+    state.heads = k[0];
+    state.keyWidth = k[1];
+    state.valueWidth = v[1];
   }
   if (q[1] != k[1] || k[0] != v[0] || q[0] % k[0] || (settings.isLatent && v[1] > k[1]))
     opError(call, "queries " + shapeText(q) + ", keys " + shapeText(k) + " and values " +
@@ -40,7 +75,9 @@ Value ShapeHooks::attend(const OpCall &call) {
                       " is not one for each of " + std::to_string(q[0]) + " heads");
   if (settings.selection && !selections.count(settings.selection->id))
     opError(call, "'selection' must be what select_positions gives");
-  attention.push_back(state);
+  // What another layer keeps is counted there.
+  if (settings.from < 0)
+    attention.push_back(state);
   return make({q[0], v[1]});
 }
 

@@ -72,11 +72,50 @@ bool addsBiases(std::string_view operation) {
   return operation == "linear" || operation == "expert_linear" || operation == "causal_conv";
 }
 
+ValueList stepValues(const OpCall &call) {
+  for (const auto &argument : call.named)
+    if (argument.first != "with")
+      opError(call, "has no argument '" + argument.first + "'");
+  if (call.args.empty())
+    opError(call, "needs the values that it carries from layer to layer");
+  ValueList list;
+  if (const Value *with = call.findNamed("with")) {
+    if (const ValueList *given = with->get<ValueList>())
+      list = *given;
+    else if (!with->isNull())
+      list.push_back(*with);
+  }
+  for (const Value &value : list)
+    if (!value.is<Handle>())
+      opError(call, std::string("'with' must be a tensor or a tuple of them, there is ") +
+                        value.kindName());
+  return list;
+}
+
+ValueList carriedValues(const OpCall &call, const Value &result, const std::string &kind) {
+  ValueList list;
+  if (const ValueList *given = result.get<ValueList>())
+    list = *given;
+  else
+    list.push_back(result);
+  bool tensors = std::all_of(list.begin(), list.end(),
+                             [](const Value &value) { return value.is<Handle>(); });
+  if (!tensors || list.size() != call.args.size())
+    opError(call, "a layer of kind '" + kind + "' gives " +
+                      (list.size() == 1 ? std::string(list[0].kindName())
+                                        : std::to_string(list.size()) + " values") +
+                      ", it must give the " + std::to_string(call.args.size()) +
+                      " tensors that are carried");
+  return list;
+}
+
 size_t resultCount(const OpCall &call) {
   if (call.name == "route")
     return 2;
   if (call.name == "causal_conv")
     return 1;
+  if (call.name == "layers")
+    return std::max<size_t>(1, call.args.size());
   size_t weights = 0;
   for (const Value &argument : call.args)
     weights += argument.is<WeightRef>();

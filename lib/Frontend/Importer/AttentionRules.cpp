@@ -3,6 +3,8 @@
 
 #include "llmc/Frontend/AttentionSettings.h"
 
+#include "mlir/Dialect/Arith/IR/Arith.h"
+
 namespace llmc::frontend {
 
 Importer::Results Importer::rotary(const OpCall &call) {
@@ -20,6 +22,30 @@ Importer::Results Importer::rotary(const OpCall &call) {
                                  b.getI64IntegerAttr(rotaryStart(call))));
 }
 
+/// The state of an earlier layer, whose kind was built before.
+const Importer::State &Importer::sharedState(const OpCall &call, int64_t layer, CacheKind kind,
+                                             int64_t keyWidth) {
+  if (layer >= sampleLayer)
+    opError(call, "'from' is layer " + std::to_string(layer) + ", which is none before layer " +
+                      std::to_string(sampleLayer));
+  const State *found = nullptr;
+  for (const State &state : states) {
+    ArrayRef<int64_t> shape = state.type.getShape();
+    bool isIndex = kind == CacheKind::Latent && shape[2] == 0;
+    if (!state.layers.count(layer) || state.type.getKind() != kind || isIndex ||
+        shape[1] != keyWidth)
+      continue;
+    if (found)
+      opError(call, "layer " + std::to_string(layer) + " keeps keys of width " +
+                        std::to_string(keyWidth) + " twice; 'from' names one state");
+    found = &state;
+  }
+  if (!found)
+    opError(call, "layer " + std::to_string(layer) + " keeps no keys of width " +
+                      std::to_string(keyWidth) + " that could be read");
+  return *found;
+}
+
 Importer::Results Importer::attend(const OpCall &call) {
   auto shapeOf = [&](mlir::Value x) { return cast<RankedTensorType>(x.getType()).getShape(); };
   auto heads = [&](size_t index) {
@@ -28,16 +54,28 @@ Importer::Results Importer::attend(const OpCall &call) {
       opError(call, "queries, keys and values need heads: use split_heads first");
     return x;
   };
-  mlir::Value q = heads(0), k = heads(1);
+  mlir::Value q = heads(0);
   AttentionSettings settings = attentionSettings(call, shapeOf(q)[1]);
-  mlir::Value v = settings.isLatent ? mlir::Value() : heads(2);
-  int64_t valueWidth = v ? shapeOf(v)[2] : settings.values;
-  auto type = CacheType::get(&context, settings.isLatent ? CacheKind::Latent : CacheKind::Paged,
-                             {shapeOf(k)[1], shapeOf(k)[2], valueWidth}, b.getF32Type());
+  auto kind = settings.isLatent ? CacheKind::Latent : CacheKind::Paged;
   Location loc = at(call);
-  std::string symbol = stateSymbol(type).str();
-  mlir::Value cache = StateOp::create(b, loc, type, symbol, layerIndex);
-  cache = KVAppendOp::create(b, loc, type, k, v, cache, batch);
+  mlir::Value cache;
+  int64_t valueWidth = settings.values;
+  if (settings.from >= 0) {
+    const State &shared = sharedState(call, settings.from, kind, shapeOf(q)[2]);
+    mlir::Value layer = arith::ConstantIndexOp::create(b, loc, settings.from);
+    cache = StateOp::create(b, loc, shared.type, shared.symbol, layer);
+    if (!settings.isLatent)
+      valueWidth = shared.type.getShape()[2];
+  } else {
+    mlir::Value k = heads(1), v = settings.isLatent ? mlir::Value() : heads(2);
+    if (v)
+      valueWidth = shapeOf(v)[2];
+    auto type = CacheType::get(&context, kind, {shapeOf(k)[1], shapeOf(k)[2], valueWidth},
+                               b.getF32Type());
+    std::string symbol = stateSymbol(type).str();
+    cache = StateOp::create(b, loc, type, symbol, layerIndex);
+    cache = KVAppendOp::create(b, loc, type, k, v, cache, batch);
+  }
   auto positions = [&](int64_t count) {
     return count ? b.getI64IntegerAttr(count) : IntegerAttr();
   };

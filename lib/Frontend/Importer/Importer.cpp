@@ -13,6 +13,7 @@
 #include "llmc/Frontend/ResolvedModel.h"
 #include "llmc/Support/Error.h"
 
+#include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/Verifier.h"
@@ -297,17 +298,29 @@ Importer::Results Importer::observe(const OpCall &call) {
 }
 
 Importer::Results Importer::layers(const OpCall &call) {
-  mlir::Value x = tensor(call, 0);
+  SmallVector<mlir::Value> carried, invariants;
+  for (size_t i = 0; i < call.args.size(); ++i)
+    carried.push_back(tensor(call, i));
+  for (const llmc::frontend::Value &value : stepValues(call))
+    invariants.push_back(values.at(value.get<Handle>()->id));
+  layersCall = call;
+  carriedTypes.assign(ValueRange(carried).getTypes().begin(), ValueRange(carried).getTypes().end());
+  stepTypes.assign(ValueRange(invariants).getTypes().begin(),
+                   ValueRange(invariants).getTypes().end());
+  invariants.push_back(batch);
   for (const ScheduleRun &run : compressSchedule(model.schedule)) {
     SmallVector<Attribute> callees;
     for (uint32_t kind : run.pattern)
       callees.push_back(FlatSymbolRefAttr::get(&context, model.kinds[kind].name));
-    auto repeat = RepeatOp::create(b, at(call), TypeRange{x.getType()}, b.getArrayAttr(callees),
+    auto repeat = RepeatOp::create(b, at(call), TypeRange(carriedTypes), b.getArrayAttr(callees),
                                    b.getI64IntegerAttr(run.from), b.getI64IntegerAttr(run.count),
-                                   ValueRange{x}, ValueRange{batch});
-    x = repeat.getResults().front();
+                                   carried, invariants);
+    carried.assign(repeat.getResults().begin(), repeat.getResults().end());
   }
-  return handle(x);
+  Results results;
+  for (mlir::Value value : carried)
+    results.push_back(handle(value).front());
+  return results;
 }
 
 std::vector<llmc::frontend::Value> Importer::op(const OpCall &call) {
@@ -372,24 +385,30 @@ void Importer::emitKind(uint32_t kind) {
   sampleLayer = layer.layers.front();
   statesInLayer.clear();
   values.clear();
-  Type stream = rows(model.hiddenSize);
-  Type index = b.getIndexType(), batchType = BatchType::get(&context);
+  SmallVector<Type> arguments{b.getIndexType()};
+  llvm::append_range(arguments, carriedTypes);
+  llvm::append_range(arguments, stepTypes);
+  arguments.push_back(BatchType::get(&context));
   b.setInsertionPointToEnd(module->getBody());
   Location loc = NameLoc::get(b.getStringAttr("model.layers.{i}"));
-  auto function = func::FuncOp::create(
-      b, loc, layer.name, b.getFunctionType({index, stream, batchType}, {stream}));
+  auto function =
+      func::FuncOp::create(b, loc, layer.name, b.getFunctionType(arguments, carriedTypes));
   function.setPrivate();
   Block *body = function.addEntryBlock();
   b.setInsertionPointToStart(body);
   layerIndex = body->getArgument(0);
-  batch = body->getArgument(2);
-  values.push_back(body->getArgument(1));
-  llmc::frontend::Value result = model.emitLayer(kind, *this, Handle{0});
-  const Handle *out = result.get<Handle>();
-  if (!out)
+  batch = body->getArguments().back();
+  ValueList inputs;
+  for (mlir::Value argument : body->getArguments().drop_front().drop_back())
+    inputs.push_back(handle(argument).front());
+  SmallVector<mlir::Value> out;
+  for (const llmc::frontend::Value &value :
+       carriedValues(layersCall, model.emitLayer(kind, *this, inputs), layer.name))
+    out.push_back(values[value.get<Handle>()->id]);
+  if (TypeRange(ValueRange(out)) != TypeRange(carriedTypes))
     throw InputError(model.description->file + ": block '" + layer.block +
-                     "' does not end in a tensor");
-  func::ReturnOp::create(b, loc, values[out->id]);
+                     "' hands on values of other types than it was given");
+  func::ReturnOp::create(b, loc, out);
 }
 
 void Importer::emitEntry() {
@@ -473,6 +492,8 @@ OwningOpRef<ModuleOp> Importer::run() {
            b.getNamedAttr("bos_token_ids", ids(model.bosIds)),
            b.getNamedAttr("eos_token_ids", ids(model.eosIds))}));
   emitEntry();
+  if (carriedTypes.empty())
+    throw InputError(model.description->file + ": 'model' never calls 'layers'");
   for (uint32_t kind = 0; kind < model.kinds.size(); ++kind)
     emitKind(kind);
   emitFamilies();
@@ -480,7 +501,7 @@ OwningOpRef<ModuleOp> Importer::run() {
 }
 
 OwningOpRef<ModuleOp> importModel(const ResolvedModel &model, MLIRContext &context) {
-  context.loadDialect<LLMDialect, func::FuncDialect>();
+  context.loadDialect<LLMDialect, func::FuncDialect, arith::ArithDialect>();
   OwningOpRef<ModuleOp> module;
   try {
     module = Importer(model, context).run();

@@ -98,6 +98,8 @@ private:
   }
   StringRef weightSymbol(uint32_t family, int64_t layer, WeightType &type);
   StringRef stateSymbol(CacheType type);
+  struct State;
+  const State &sharedState(const OpCall &call, int64_t layer, CacheKind kind, int64_t keyWidth);
   /// The state of the layer being built as it stands before the step.
   mlir::Value stateBefore(const OpCall &call, CacheType type);
 
@@ -110,6 +112,10 @@ private:
   OpBuilder b;
   OwningOpRef<ModuleOp> module;
   std::vector<mlir::Value> values;
+  /// Of the values that layers hand on, and of those that every layer is given.
+  SmallVector<Type> carriedTypes, stepTypes;
+  /// The operation that runs the layers, for messages.
+  OpCall layersCall;
   /// Of the function being built.
   mlir::Value batch, layerIndex;
   /// Any layer of the kind being built, -1 at the top.
