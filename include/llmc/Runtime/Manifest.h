@@ -201,7 +201,8 @@ struct Operand {
   OperandKind kind = OperandKind::Slice;
   std::string name;
   Access access = Access::Read;
-  std::optional<int64_t> layer;
+  /// The layer within the period of the repeat, or a layer whatever the iteration.
+  std::optional<int64_t> layer, fixed;
   int32_t index = -1;
 };
 

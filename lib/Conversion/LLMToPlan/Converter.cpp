@@ -3,6 +3,8 @@
 
 #include "CheckProgram.h"
 
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/IR/Matchers.h"
 #include "mlir/IR/Remarks.h"
 #include "llvm/TargetParser/Host.h"
 
@@ -192,9 +194,13 @@ LogicalResult Converter::convertOp(Operation *op) {
         auto plan = stateOf(state.getResult());
         if (failed(plan))
           return failure();
+        // What another layer keeps: this step has added to it already.
+        if (IntegerAttr other; state.getLayer() && matchPattern(state.getLayer(), m_Constant(&other)))
+          plan->fixed = other.getInt();
         caches[state.getResult()] = *plan;
         return success();
       })
+      .Case<arith::ConstantOp>([](Operation *) { return success(); })
       .Case<SplitHeadsOp, MergeHeadsOp>([&](auto view) -> LogicalResult {
         if (weightBehind(view.getInput()))
           return success();

@@ -183,6 +183,8 @@ private:
   struct PackedWeight {
     std::string symbol;
     bool perLayer = false;
+    /// A layer that is not the one at hand.
+    std::optional<int64_t> fixed = std::nullopt;
   };
   llm::WeightFamilyOp familyOf(mlir::Value weight);
   /// The layers that a weight is packed for: those of the function being converted. Each
@@ -217,6 +219,9 @@ private:
                                                const Unit &unit);
 
   plan::UseAttr use(const PackedWeight &weight, plan::Access access = plan::Access::Read) {
+    if (weight.fixed)
+      return plan::UseAttr::get(module.getContext(), weight.symbol, access, std::nullopt,
+                                weight.fixed);
     return use(weight.symbol, access, weight.perLayer);
   }
 

@@ -18,6 +18,23 @@ static ArrayRef<int64_t> shapeOf(Value value) {
   return cast<RankedTensorType>(value.getType()).getShape();
 }
 
+/// The number is one of the heads in every layer that the function runs for.
+template <typename Op>
+static LogicalResult checkNumbers(Op op, LayersAttr layers) {
+  if (!op.getLayer())
+    return success();
+  int64_t heads = shapeOf(op.getInput())[1];
+  ArrayRef<int64_t> bounds = layers ? layers.getBounds() : ArrayRef<int64_t>();
+  if (bounds.empty())
+    return op.emitOpError("counts from a layer outside of layers");
+  int64_t number = int64_t(op.getNumber());
+  for (int64_t layer : {bounds.front(), bounds.back() - 1})
+    if (int64_t at; llvm::AddOverflow(layer, number, at) || at < 0 || at >= heads)
+      return op.emitOpError("asks in layer ")
+             << layer << " for number " << number << " from there, of " << heads;
+  return success();
+}
+
 LogicalResult Converter::lowerSlice(SliceOp slice) {
   if (shapeOf(slice.getInput()).size() != 2 || weightBehind(slice.getInput()))
     return lowerRows(makeUnit(slice));
@@ -32,6 +49,8 @@ LogicalResult Converter::lowerSlice(SliceOp slice) {
 }
 
 LogicalResult Converter::lowerTake(TakeOp take) {
+  if (failed(checkNumbers(take, functionLayers)))
+    return failure();
   auto buffer = bufferOf(take.getInput(), take);
   if (failed(buffer))
     return failure();
@@ -58,6 +77,8 @@ LogicalResult Converter::lowerTake(TakeOp take) {
 }
 
 LogicalResult Converter::lowerPut(PutOp put) {
+  if (failed(checkNumbers(put, functionLayers)))
+    return failure();
   auto buffer = bufferOf(put.getInput(), put), row = bufferOf(put.getRow(), put);
   if (failed(buffer) || failed(row))
     return failure();

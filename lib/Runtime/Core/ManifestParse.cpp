@@ -327,6 +327,8 @@ Operand parseOperand(Object &object) {
   operand.access = Access(object.oneOf("access", accessNames));
   if (object.has("layer"))
     operand.layer = object.integer("layer");
+  if (object.has("fixed"))
+    operand.fixed = object.integer("fixed");
   return operand;
 }
 

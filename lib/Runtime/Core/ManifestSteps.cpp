@@ -46,8 +46,10 @@ void Checker::useSlice(int32_t index, Use use, const std::string &path, const Lo
 void Checker::checkOperand(Operand &operand, const std::string &path, const Loop *loop) {
   if (operand.layer && !loop)
     fail(path + ".layer", "is only legal inside a repeat");
+  if (operand.layer && operand.fixed)
+    fail(path + ".fixed", "names a layer beside 'layer'");
   if (operand.kind == OperandKind::Slice) {
-    if (operand.layer)
+    if (operand.layer || operand.fixed)
       fail(path + ".layer", "a slice has no layers");
     operand.index = lookup(slices, operand.name, path + ".slice", "slice");
     useSlice(operand.index, {operand.access != Access::Write, operand.access != Access::Read},
@@ -61,6 +63,12 @@ void Checker::checkOperand(Operand &operand, const std::string &path, const Loop
     fail(path + ".access", "'" + operand.name + "' is a weight, and weights are only read");
   const LayerSet &layers = weight ? manifest.weights[size_t(operand.index)].layers
                                   : manifest.states[size_t(operand.index)].layers;
+  if (operand.fixed) {
+    if (!layers.member(*operand.fixed))
+      fail(path + ".fixed", "'" + operand.name + "' has no layer " +
+                                std::to_string(*operand.fixed));
+    return;
+  }
   if (layers.empty() == operand.layer.has_value())
     fail(path + ".layer", layers.empty() ? "'" + operand.name + "' has no layers"
                                          : "is missing: '" + operand.name + "' has layers");

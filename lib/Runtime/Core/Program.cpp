@@ -39,7 +39,7 @@ void *Program::sliceAddress(int32_t index) const {
 }
 
 void *Program::address(const Operand &operand, int64_t base) const {
-  int64_t layer = base + operand.layer.value_or(0);
+  int64_t layer = operand.fixed ? *operand.fixed : base + operand.layer.value_or(0);
   switch (operand.kind) {
   case OperandKind::Slice:
     return sliceAddress(operand.index);

@@ -436,6 +436,7 @@ void Exporter::launch(LaunchOp op) {
             out.attribute(kind, use.getSymbol().getValue());
             out.attribute("access", stringifyAccess(use.getAccess()));
             optional(out, "layer", use.getLayer());
+            optional(out, "fixed", use.getFixed());
           });
       });
       json.attributeBegin("items");

@@ -60,7 +60,9 @@ UseAttr Importer::readUse(JsonObject &object) {
   if (part == names.end() || !StringRef(part->second).starts_with(list.str() + "["))
     reader.fail(object.getPath(kind), "'" + symbol.getValue() + "' is not in " + list);
   Access access = object.oneOf("access", symbolizeAccess);
-  return UseAttr::get(builder.getContext(), symbol, access, object.optionalInteger("layer"));
+  std::optional<int64_t> layer = object.optionalInteger("layer");
+  return UseAttr::get(builder.getContext(), symbol, access, layer,
+                      object.optionalInteger("fixed"));
 }
 
 void Importer::readLaunch(JsonObject launch) {

@@ -275,6 +275,42 @@ plan.program producer(<name = "t", version = "0", toolchain = "">) model(#model)
 
 // -----
 
+// launch_c5: a layer that the weight does not have
+#model = #plan.model<name = "m", architecture = "a", description = "d", vocab_size = 8,
+                     hidden_size = 4, layers = 2, context_length = 8, parameters = 1>
+plan.program producer(<name = "t", version = "0", toolchain = "">) model(#model)
+    target(<device = "cpu", triple = "">)
+    limits(<max_tokens = 8, max_sequences = 2, max_context = 8, block_tokens = 4, blocks = 2>) {
+  plan.arena @w kind weights
+  plan.kernel @k symbol "k" generator "g" scratch 0
+  plan.weights @l in @w layers <0 to 1> rows 4 cols 4 storage f32 layout #plan.rows bytes 64
+      sources [#plan.source<"t", rows = 4>]
+  plan.entry @e {
+    // expected-error@below {{uses @l for layer 1, it has layers #plan.layers<0 to 1>}}
+    plan.launch @k [#plan.use<@l, read, fixed = 1>] items <1, one>
+  }
+}
+
+// -----
+
+// launch_c4: a layer of what has none
+#model = #plan.model<name = "m", architecture = "a", description = "d", vocab_size = 8,
+                     hidden_size = 4, layers = 2, context_length = 8, parameters = 1>
+plan.program producer(<name = "t", version = "0", toolchain = "">) model(#model)
+    target(<device = "cpu", triple = "">)
+    limits(<max_tokens = 8, max_sequences = 2, max_context = 8, block_tokens = 4, blocks = 2>) {
+  plan.arena @w kind weights
+  plan.kernel @k symbol "k" generator "g" scratch 0
+  plan.weights @n in @w rows 4 cols 4 storage f32 layout #plan.rows bytes 64
+      sources [#plan.source<"t", rows = 4>]
+  plan.entry @e {
+    // expected-error@below {{uses @n of layer 0, it has no layers}}
+    plan.launch @k [#plan.use<@n, read, fixed = 0>] items <1, one>
+  }
+}
+
+// -----
+
 // launch_c5
 #model = #plan.model<name = "m", architecture = "a", description = "d", vocab_size = 8,
                      hidden_size = 4, layers = 2, context_length = 8, parameters = 1>

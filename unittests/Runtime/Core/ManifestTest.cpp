@@ -225,6 +225,18 @@ const Mutation mutations[] = {
     {"stepKind", [](json &m) { step(m, 0) = json::object(); }, "a step is one of"},
     {"observeLayer", [](json &m) { step(m, 1)["observe"]["name"] = "h.{i}"; }, "speaks of a layer"},
     {"observeWide", [](json &m) { step(m, 1)["observe"]["width"] = 9; }, "do not fit in the 512"},
+    {"observeHeads", [](json &m) { step(m, 1)["observe"]["heads"] = 3; },
+     "3 heads do not divide the width of 8"},
+    {"fixedBeside", [](json &m) { body(m, 1)["launch"]["operands"][0]["fixed"] = 1; },
+     "names a layer beside 'layer'"},
+    {"fixedPast",
+     [](json &m) {
+       body(m, 1)["launch"]["operands"][0].erase("layer");
+       body(m, 1)["launch"]["operands"][0]["fixed"] = 3;
+     },
+     "'scale' has no layer 3"},
+    {"fixedSlice", [](json &m) { step(m, 0)["launch"]["operands"][1]["fixed"] = 0; },
+     "a slice has no layers"},
     {"group", [](json &m) { m["ranks"]["groups"][0]["name"] = "b"; }, "no group of ranks"},
     {"groupRank", [](json &m) { m["ranks"]["groups"][0]["ranks"] = {1}; }, "ranks.groups[0].ranks"},
     {"count", [](json &m) { body(m, 2)["collective"]["count"]["tokens"] = 9; },

@@ -84,6 +84,15 @@ void LaunchOp::getUses(SmallVectorImpl<UseAttr> &uses) {
 /// Checks the layer of a use against the layers that its symbol has.
 static LogicalResult verifyMembers(LaunchOp op, UseAttr use, LayersAttr layers) {
   std::optional<int64_t> layer = use.getLayer();
+  if (std::optional<int64_t> fixed = use.getFixed()) {
+    if (layer || !layers) // launch_c4
+      return op.emitOpError("uses ") << use.getSymbol() << " of layer " << *fixed
+                                     << (layer ? " and of another one" : ", it has no layers");
+    if (!layers.getMember(*fixed)) // launch_c5
+      return op.emitOpError("uses ") << use.getSymbol() << " for layer " << *fixed
+                                     << ", it has layers " << layers;
+    return success();
+  }
   if (layers && !layer) // launch_c4
     return op.emitOpError("uses ") << use.getSymbol() << " of layers " << layers
                                    << " without a layer";
