@@ -104,6 +104,16 @@ static LogicalResult verifyByPosition(Operation *op, CacheType cache) {
                            << stringifyCacheKind(cache.getKind());
 }
 
+/// The type of the cache, the operand before the last.
+LogicalResult KVAppendOp::inferReturnTypes(MLIRContext *, std::optional<Location>,
+                                           ValueRange operands, DictionaryAttr, OpaqueProperties,
+                                           RegionRange, SmallVectorImpl<Type> &types) {
+  if (operands.size() < 2)
+    return failure();
+  types.push_back(operands[operands.size() - 2].getType());
+  return success();
+}
+
 LogicalResult KVAppendOp::verify() {
   auto type = cast<CacheType>(getCache().getType());
   // kv_append_c1

@@ -98,7 +98,8 @@ LogicalResult CacheType::verify(function_ref<InFlightDiagnostic()> emitError, Ca
                                 ArrayRef<int64_t> shape, Type elementType) {
   if (!isa<FloatType>(elementType))
     return emitError() << "cache element type must be a float but is " << elementType;
-  bool perToken = kind == CacheKind::Paged || kind == CacheKind::Window;
+  bool perToken =
+      kind == CacheKind::Paged || kind == CacheKind::Window || kind == CacheKind::Latent;
   if (perToken && shape.size() != 3)
     return emitError() << stringifyCacheKind(kind) << " cache shape must be [kv heads, key width, "
                        << "value width] but has " << shape.size() << " dimensions";
@@ -113,6 +114,13 @@ LogicalResult CacheType::verify(function_ref<InFlightDiagnostic()> emitError, Ca
   if ((recurrent || conv) && !elementType.isF32())
     return emitError() << stringifyCacheKind(kind) << " cache element type must be f32 but is "
                        << elementType;
+  if (kind == CacheKind::Latent) {
+    // Values are a part of the keys; an index has none.
+    if (shape[2] < 0 || shape[2] > shape[1])
+      return emitError() << "latent cache value width (" << shape[2]
+                         << ") must be from 0 to the key width (" << shape[1] << ")";
+    shape = shape.drop_back();
+  }
   if (failed(verifyShape(emitError, "cache", shape)))
     return failure();
   if (exceeds(shape, maxCacheElements))

@@ -71,7 +71,7 @@ def LLM_RotaryOp : LLM_Op<"rotary", [Pure, AllTypesMatch<["input", "result"]>]> 
   let hasVerifier = 1;
 }
 
-def LLM_KVAppendOp : LLM_Op<"kv_append", [AllTypesMatch<["cache", "result"]>,
+def LLM_KVAppendOp : LLM_Op<"kv_append", [DeclareOpInterfaceMethods<InferTypeOpInterface>,
     DeclareOpInterfaceMethods<MemoryEffectsOpInterface>]> {
   let summary = "Adds the keys and values of the step's tokens to a state";
   let description = [{
