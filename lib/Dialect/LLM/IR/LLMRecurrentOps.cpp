@@ -28,6 +28,16 @@ void CausalConvOp::build(OpBuilder &builder, OperationState &state, Value input,
   build(builder, state, input.getType(), cache.getType(), input, weight, bias, cache, batch);
 }
 
+// By hand: what TableGen makes of the traits takes no account of an absent optional operand.
+LogicalResult CausalConvOp::inferReturnTypes(MLIRContext *, std::optional<Location>,
+                                             ValueRange operands, DictionaryAttr, OpaqueProperties,
+                                             RegionRange, SmallVectorImpl<Type> &types) {
+  if (operands.size() < 4)
+    return failure();
+  types.assign({operands.front().getType(), operands[operands.size() - 2].getType()});
+  return success();
+}
+
 int64_t CausalConvOp::getTaps() {
   return cast<WeightType>(getWeight().getType()).getShape().back();
 }
@@ -75,6 +85,16 @@ void LinearAttentionOp::build(OpBuilder &builder, OperationState &state, Value q
                               bool delta, double scale) {
   build(builder, state, value.getType(), cache.getType(), query, key, value, decay, beta, cache,
         batch, delta ? builder.getUnitAttr() : UnitAttr(), builder.getF64FloatAttr(scale));
+}
+
+LogicalResult LinearAttentionOp::inferReturnTypes(MLIRContext *, std::optional<Location>,
+                                                  ValueRange operands, DictionaryAttr,
+                                                  OpaqueProperties, RegionRange,
+                                                  SmallVectorImpl<Type> &types) {
+  if (operands.size() < 6)
+    return failure();
+  types.assign({operands[2].getType(), operands[operands.size() - 2].getType()});
+  return success();
 }
 
 bool LinearAttentionOp::isDecayPerChannel() {

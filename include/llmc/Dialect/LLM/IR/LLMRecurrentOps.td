@@ -5,7 +5,8 @@
 include "llmc/Dialect/LLM/IR/LLMTypes.td"
 
 def LLM_CausalConvOp : LLM_Op<"causal_conv", [AllTypesMatch<["input", "result"]>,
-    AllTypesMatch<["state", "next"]>, DeclareOpInterfaceMethods<MemoryEffectsOpInterface>]> {
+    AllTypesMatch<["state", "next"]>, DeclareOpInterfaceMethods<MemoryEffectsOpInterface>,
+    DeclareOpInterfaceMethods<InferTypeOpInterface>]> {
   let summary = "Short causal convolution of each channel along its sequence";
   let description = [{
     With K taps: `y[t, c] = (sum_k w[c, k] * x[t - K + 1 + k, c]) + b[c]`, an FMA chain from
@@ -42,7 +43,8 @@ def LLM_CausalConvOp : LLM_Op<"causal_conv", [AllTypesMatch<["input", "result"]>
 
 def LLM_LinearAttentionOp : LLM_Op<"linear_attention", [AllTypesMatch<["value", "result"]>,
     AllTypesMatch<["query", "key"]>, AllTypesMatch<["state", "next"]>,
-    DeclareOpInterfaceMethods<MemoryEffectsOpInterface>]> {
+    DeclareOpInterfaceMethods<MemoryEffectsOpInterface>,
+    DeclareOpInterfaceMethods<InferTypeOpInterface>]> {
   let summary = "Attention by a state that decays and is written to, token after token";
   let description = [{
     For each head h, with queries and keys of key head `h / (heads / key heads)` and S the
