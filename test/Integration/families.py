@@ -22,14 +22,20 @@ import drawn_weights  # noqa: E402
 ALLOWED = {"evaluator": 2e-6, "cpu": 2e-5}
 
 
-def run(file, device, work):
-    case = json.loads(file.read_text())
-    model = work / file.stem
+def write(name, model):
+    """Writes the folder of a case; returns the case."""
+    case = json.loads((FAMILIES / f"{name}.json").read_text())
     model.mkdir()
     (model / "config.json").write_text(json.dumps(case["config"]))
     tensors.write(model / "model.safetensors",
                   {name: (shape, drawn_weights.weights(name, shape))
                    for name, shape in case["tensors"].items()})
+    return case
+
+
+def run(file, device, work):
+    model = work / file.stem
+    case = write(file.stem, model)
     prompt = tensors.write_prompt(work / "prompt", case["prompt"])
     subject = model if device == "evaluator" else tensors.compile_model(model, work / f"{file.stem}.artifact")
     got = tensors.trace(subject, prompt, work / "trace", "--device", device, "--only", "logits")
@@ -64,4 +70,5 @@ def main():
     return 1 if failed else 0
 
 
-sys.exit(main())
+if __name__ == "__main__":
+    sys.exit(main())
