@@ -221,7 +221,10 @@ void parseWeights(Object &top, Manifest &manifest) {
             failAt(item.fileName(), path, "is not a number");
           source.values.push_back(value.get<float>());
         });
-        if (source.zeros || int64_t(source.values.size()) != source.rows)
+        // One set for all members, or one for each.
+        int64_t sets = int64_t(source.values.size()) / source.rows;
+        if (source.zeros || int64_t(source.values.size()) != source.rows * sets ||
+            (sets != 1 && sets != weight.layers.count()))
           item.fail("values", "are " + std::to_string(source.values.size()) +
                                   " numbers for the rows of one source, which are " +
                                   std::to_string(source.rows));
