@@ -1,6 +1,6 @@
 """A model as GGUF gives the numbers of the same weights as safetensors.
 
-usage: gguf.py --type TYPE|mixed --work DIR [--golden FOLDER] [--version 2|3]
+usage: gguf.py --type TYPE|mixed --work DIR [--golden FOLDER | --family CASE] [--version 2|3]
                [--no-permutation] [--compile-option OPTION]...
 
 With --type mixed every matrix of a layer has a type of its own and layers differ, as in the
@@ -17,6 +17,7 @@ import shutil
 import sys
 from pathlib import Path
 
+import families
 import gguf_blocks
 import gguf_families
 import gguf_model
@@ -53,6 +54,7 @@ def main():
     parser.add_argument("--type", choices=[*gguf_model.TYPES, "mixed"], required=True)
     parser.add_argument("--work", type=Path, required=True)
     parser.add_argument("--golden", type=Path)
+    parser.add_argument("--family")
     parser.add_argument("--version", type=int, default=3)
     parser.add_argument("--no-permutation", action="store_true")
     parser.add_argument("--compile-option", action="append", default=[])
@@ -67,6 +69,9 @@ def main():
         ids = golden["input_ids"][1]
         if arguments.type == "f32":
             tokens = golden["greedy"][1]
+    elif arguments.family:
+        source = work / "source"
+        ids = families.write(arguments.family, source)["prompt"]
     else:
         changes = {}
         if arguments.type == "mixed":
@@ -85,7 +90,7 @@ def main():
     # What the file cannot say is another model than the published one.
     changed = {key: value(config)
                for key, value in gguf_families.of(config).get("changed", {}).items()}
-    if any(config[key] != value for key, value in changed.items()):
+    if any(config.get(key) != value for key, value in changed.items()):
         tokens = None
     (plain / "config.json").write_text(json.dumps(config | changed))
     tensors.write(plain / "model.safetensors", meant)

@@ -108,6 +108,66 @@ FAMILIES = {
                  "attention.layer_norm_epsilon": "layer_norm_epsilon"},
     },
 }
+# With layer norms; names of their own stand in each family.
+NORM_KEYS = {key: value for key, value in KEYS.items() if "rms" not in key} | {
+    "attention.layer_norm_epsilon": "layer_norm_eps"}
+PLAIN_MLP = {"mlp.fc1": "ffn_up", "mlp.fc2": "ffn_down", "mlp.c_fc": "ffn_up",
+             "mlp.c_proj": "ffn_down"}
+
+
+def turned_width(config):
+    return int(head_dim(config) * rope(config).get("partial_rotary_factor", 1.0))
+
+
+FAMILIES |= {
+    "gpt_bigcode": {
+        "arch": "starcoder", "names": GPT2_NAMES, "permuted": False,
+        "keys": FAMILIES["gpt2"]["keys"] | {
+            "attention.head_count_kv": lambda config: 1,
+            "feed_forward_length": lambda config: 4 * config["n_embd"]},
+    },
+    "starcoder2": {
+        "arch": "starcoder2", "names": LLAMA_NAMES | PLAIN_MLP, "permuted": False,
+        "keys": NORM_KEYS | {"attention.layer_norm_epsilon": "norm_epsilon",
+                             "attention.sliding_window": "sliding_window"},
+    },
+    "phi": {
+        "arch": "phi2", "permuted": False,
+        "names": LLAMA_NAMES | PLAIN_MLP | {"model.final_layernorm": "output_norm",
+                                            "self_attn.dense": "attn_output"},
+        "keys": NORM_KEYS | {"rope.dimension_count": turned_width},
+    },
+    "stablelm": {
+        "arch": "stablelm", "names": LLAMA_NAMES, "permuted": False,
+        "keys": NORM_KEYS | {"rope.dimension_count": turned_width,
+                             "use_parallel_residual": "use_parallel_residual"},
+    },
+    "cohere": {
+        "arch": "command-r", "names": LLAMA_NAMES, "permuted": False,
+        "keys": NORM_KEYS | {"logit_scale": "logit_scale"},
+    },
+    "cohere2": {
+        "arch": "cohere2", "names": LLAMA_NAMES, "permuted": False,
+        "keys": NORM_KEYS | {"logit_scale": "logit_scale",
+                             "attention.sliding_window": "sliding_window"},
+    },
+    "nemotron": {
+        "arch": "nemotron", "names": LLAMA_NAMES, "permuted": False, "norm_offset": 1.0,
+        "keys": NORM_KEYS | {"attention.layer_norm_epsilon": "norm_eps",
+                             "rope.dimension_count": turned_width},
+    },
+    "olmo": {
+        "arch": "olmo", "names": LLAMA_NAMES, "permuted": True,
+        "keys": NORM_KEYS | {"attention.layer_norm_epsilon": lambda config: 1e-5,
+                             "attention.clamp_kqv": "clip_qkv"},
+    },
+    "arcee": LLAMA | {"arch": "arcee"},
+    "smollm3": LLAMA | {"arch": "smollm3", "changed": {"no_rope_layers": lambda config: [1, 1, 1, 0],
+                                                       "no_rope_layer_interval": lambda config: 4}},
+    "seed_oss": LLAMA | {
+        "arch": "seed_oss", "permuted": False,
+        "names": LLAMA_NAMES | {"post_attention_layernorm": "post_attention_norm"}},
+}
 
 
 def of(config):

@@ -14,7 +14,7 @@ import tensors
 
 TYPES = {"f32": 0, "f16": 1} | {name: row[0] for name, row in gguf_blocks.FORMATS.items()}
 ALIGNMENT = 32
-UINT32, FLOAT32, STRING = 4, 6, 8
+UINT32, FLOAT32, BOOL, STRING = 4, 6, 7, 8
 
 
 def encode(values, kind):
@@ -58,13 +58,14 @@ def string(text):
 
 
 def pair(key, kind, value):
-    packed = string(value) if kind == STRING else struct.pack("<f" if kind == FLOAT32 else "<I",
-                                                              value)
+    codes = {FLOAT32: "<f", BOOL: "<B", UINT32: "<I"}
+    packed = string(value) if kind == STRING else struct.pack(codes[kind], value)
     return string(key) + struct.pack("<I", kind) + packed
 
 
 def typed_pair(key, value):
-    kind = STRING if isinstance(value, str) else FLOAT32 if isinstance(value, float) else UINT32
+    kinds = {str: STRING, float: FLOAT32, bool: BOOL}
+    kind = kinds.get(type(value), UINT32)
     return pair(key, kind, value)
 
 
