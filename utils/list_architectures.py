@@ -28,7 +28,7 @@ def code(words):
 
 descriptions = {file.stem: read(file) for file in sorted(MODELS.glob("*.jsonc"))}
 matching = {name: d for name, d in descriptions.items() if "match" in d}
-print(f"{len(matching)} descriptions, each in `models/NAME.jsonc`. What a description extends, it says only the "
+print(f"{len(matching)} descriptions, each a file of `models`. What a description extends, it says only the "
       "differences from; a model_type is what config.json says, a GGUF name what general.architecture does.\n")
 print("| description | model_type | GGUF | what it is | extends |\n|---|---|---|---|---|")
 for name, d in matching.items():
