@@ -4,8 +4,7 @@
 
 include "llmc/Dialect/LLM/IR/LLMTypes.td"
 
-def LLM_CausalConvOp : LLM_Op<"causal_conv", [AllTypesMatch<["input", "result"]>,
-    AllTypesMatch<["state", "next"]>, DeclareOpInterfaceMethods<MemoryEffectsOpInterface>,
+def LLM_CausalConvOp : LLM_Op<"causal_conv", [DeclareOpInterfaceMethods<MemoryEffectsOpInterface>,
     DeclareOpInterfaceMethods<InferTypeOpInterface>]> {
   let summary = "Short causal convolution of each channel along its sequence";
   let description = [{
@@ -41,8 +40,7 @@ def LLM_CausalConvOp : LLM_Op<"causal_conv", [AllTypesMatch<["input", "result"]>
   let hasVerifier = 1;
 }
 
-def LLM_LinearAttentionOp : LLM_Op<"linear_attention", [AllTypesMatch<["value", "result"]>,
-    AllTypesMatch<["query", "key"]>, AllTypesMatch<["state", "next"]>,
+def LLM_LinearAttentionOp : LLM_Op<"linear_attention", [AllTypesMatch<["query", "key"]>,
     DeclareOpInterfaceMethods<MemoryEffectsOpInterface>,
     DeclareOpInterfaceMethods<InferTypeOpInterface>]> {
   let summary = "Attention by a state that decays and is written to, token after token";
