@@ -120,9 +120,8 @@ TEST(Families, LayersWithoutPositions) {
 
 TEST(Families, SwitchesThatAreNotSupported) {
   const char *refused[] = {
-      R"({"model_type": "cohere", "use_qk_norm": true})",
+      R"({"model_type": "cohere2", "use_qk_norm": true})",
       R"({"model_type": "stablelm", "qk_layernorm": true})",
-      R"({"model_type": "phi", "qk_layernorm": true})",
       R"({"model_type": "opt", "layer_norm_elementwise_affine": false})",
       R"({"model_type": "bloom", "apply_residual_connection_post_layernorm": true})",
       R"({"model_type": "gpt_bigcode", "multi_query": false})",
