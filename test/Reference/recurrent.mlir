@@ -40,8 +40,8 @@ func.func @conv(%x: tensor<?x3xf32>, %w: !llm.weight<[3, 3], #llm.dense<f32>>, %
       "state",
       "batch"]}]} {
   %y, %s1 = llm.causal_conv %x, %w bias %b, %s, %batch : tensor<?x3xf32>,
-      !llm.weight<[3, 3], #llm.dense<f32>>,
-      !llm.weight<[3], #llm.dense<f32>>, !llm.cache<conv, [3, 2], f32>
+      !llm.weight<[3, 3], #llm.dense<f32>>, !llm.cache<conv, [3, 2], f32>,
+      !llm.weight<[3], #llm.dense<f32>>
   return %y : tensor<?x3xf32>
 }
 
@@ -260,8 +260,8 @@ func.func @gated_delta(%q: tensor<?x2x2xf32>, %k: tensor<?x2x2xf32>, %v: tensor<
       "state",
       "batch"]}]} {
   %y, %s1 = llm.linear_attention %q, %k, %v, %g beta %b, %s, %batch delta scale 0.5
-      : tensor<?x2x2xf32>, tensor<?x4x3xf32>, tensor<?x4xf32>, tensor<?x4xf32>,
-      !llm.cache<recurrent, [4, 2, 3], f32>
+      : tensor<?x2x2xf32>, tensor<?x4x3xf32>, tensor<?x4xf32>,
+      !llm.cache<recurrent, [4, 2, 3], f32>, tensor<?x4xf32>
   return %y : tensor<?x4x3xf32>
 }
 
@@ -331,8 +331,8 @@ func.func @channel_decay(%q: tensor<?x2x3xf32>, %k: tensor<?x2x3xf32>, %v: tenso
       "state",
       "batch"]}]} {
   %y, %s1 = llm.linear_attention %q, %k, %v, %g beta %b, %s, %batch delta scale 0.25
-      : tensor<?x2x3xf32>, tensor<?x2x2xf32>, tensor<?x2x3xf32>, tensor<?x2xf32>,
-      !llm.cache<recurrent, [2, 3, 2], f32>
+      : tensor<?x2x3xf32>, tensor<?x2x2xf32>, tensor<?x2x3xf32>,
+      !llm.cache<recurrent, [2, 3, 2], f32>, tensor<?x2xf32>
   return %y : tensor<?x2x2xf32>
 }
 

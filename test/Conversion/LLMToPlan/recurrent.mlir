@@ -46,7 +46,7 @@ module attributes {llm.model = {architecture = "mixer", layers = 2 : i64}} {
     %wk = llm.param @k[%i] : !wk
     %wg = llm.param @g[%i] : !wg
     %s0 = llm.state @conv[%i] : !conv
-    %c, %s1 = llm.causal_conv %x, %taps bias %bias, %s0, %batch : !rows, !w, !b, !conv
+    %c, %s1 = llm.causal_conv %x, %taps bias %bias, %s0, %batch : !rows, !w, !conv, !b
     %q = llm.linear %c, %wq : !rows, !wk -> tensor<?x32xf32>
     %k = llm.linear %c, %wk : !rows, !wk -> tensor<?x32xf32>
     %g = llm.linear %c, %wg : !rows, !wg -> !g
@@ -56,7 +56,7 @@ module attributes {llm.model = {architecture = "mixer", layers = 2 : i64}} {
     %vh = llm.split_heads %c : !rows -> !v
     %t0 = llm.state @ssm[%i] : !state
     %y, %t1 = llm.linear_attention %qh, %kh, %vh, %g beta %beta, %t0, %batch delta scale 0.25
-        : !qk, !v, !g, !g, !state
+        : !qk, !v, !g, !state, !g
     %m = llm.merge_heads %y : !v -> !rows
     return %m : !rows
   }

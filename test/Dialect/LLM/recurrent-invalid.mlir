@@ -58,7 +58,7 @@ func.func @causal_conv_c3_taps(%x: tensor<?x8xf32>, %w: !llm.weight<[8, 5], #llm
 
 func.func @causal_conv_c4_rank(%x: tensor<?x8xf32>, %w: !llm.weight<[8, 4], #llm.dense<f32>>, %b: !llm.weight<[8, 1], #llm.dense<f32>>, %s: !llm.cache<conv, [8, 3], f32>, %batch: !llm.batch) {
   // expected-error @+1 {{bias must have rank 1 but has rank 2}}
-  %y, %t = llm.causal_conv %x, %w bias %b, %s, %batch : tensor<?x8xf32>, !llm.weight<[8, 4], #llm.dense<f32>>, !llm.weight<[8, 1], #llm.dense<f32>>, !llm.cache<conv, [8, 3], f32>
+  %y, %t = llm.causal_conv %x, %w bias %b, %s, %batch : tensor<?x8xf32>, !llm.weight<[8, 4], #llm.dense<f32>>, !llm.cache<conv, [8, 3], f32>, !llm.weight<[8, 1], #llm.dense<f32>>
   return
 }
 
@@ -66,7 +66,7 @@ func.func @causal_conv_c4_rank(%x: tensor<?x8xf32>, %w: !llm.weight<[8, 4], #llm
 
 func.func @causal_conv_c4_channels(%x: tensor<?x8xf32>, %w: !llm.weight<[8, 4], #llm.dense<f32>>, %b: !llm.weight<[9], #llm.dense<f32>>, %s: !llm.cache<conv, [8, 3], f32>, %batch: !llm.batch) {
   // expected-error @+1 {{bias dimension 0 (9) must equal state dimension 0 (8)}}
-  %y, %t = llm.causal_conv %x, %w bias %b, %s, %batch : tensor<?x8xf32>, !llm.weight<[8, 4], #llm.dense<f32>>, !llm.weight<[9], #llm.dense<f32>>, !llm.cache<conv, [8, 3], f32>
+  %y, %t = llm.causal_conv %x, %w bias %b, %s, %batch : tensor<?x8xf32>, !llm.weight<[8, 4], #llm.dense<f32>>, !llm.cache<conv, [8, 3], f32>, !llm.weight<[9], #llm.dense<f32>>
   return
 }
 
@@ -162,7 +162,7 @@ func.func @linear_attention_c4_width(%q: tensor<?x2x4xf32>, %v: tensor<?x6x3xf32
 
 func.func @linear_attention_c5_rank(%q: tensor<?x2x4xf32>, %v: tensor<?x6x3xf32>, %g: tensor<?x6xf32>, %b: tensor<?x6x3xf32>, %s: !llm.cache<recurrent, [6, 4, 3], f32>, %batch: !llm.batch) {
   // expected-error @+1 {{beta must have rank 2 but has rank 3}}
-  %y, %t = llm.linear_attention %q, %q, %v, %g beta %b, %s, %batch delta scale 1.0 : tensor<?x2x4xf32>, tensor<?x6x3xf32>, tensor<?x6xf32>, tensor<?x6x3xf32>, !llm.cache<recurrent, [6, 4, 3], f32>
+  %y, %t = llm.linear_attention %q, %q, %v, %g beta %b, %s, %batch delta scale 1.0 : tensor<?x2x4xf32>, tensor<?x6x3xf32>, tensor<?x6xf32>, !llm.cache<recurrent, [6, 4, 3], f32>, tensor<?x6x3xf32>
   return
 }
 
@@ -170,7 +170,7 @@ func.func @linear_attention_c5_rank(%q: tensor<?x2x4xf32>, %v: tensor<?x6x3xf32>
 
 func.func @linear_attention_c5_heads(%q: tensor<?x2x4xf32>, %v: tensor<?x6x3xf32>, %g: tensor<?x6xf32>, %b: tensor<?x1xf32>, %s: !llm.cache<recurrent, [6, 4, 3], f32>, %batch: !llm.batch) {
   // expected-error @+1 {{beta dimension 1 (1) must equal state dimension 0 (6)}}
-  %y, %t = llm.linear_attention %q, %q, %v, %g beta %b, %s, %batch delta scale 1.0 : tensor<?x2x4xf32>, tensor<?x6x3xf32>, tensor<?x6xf32>, tensor<?x1xf32>, !llm.cache<recurrent, [6, 4, 3], f32>
+  %y, %t = llm.linear_attention %q, %q, %v, %g beta %b, %s, %batch delta scale 1.0 : tensor<?x2x4xf32>, tensor<?x6x3xf32>, tensor<?x6xf32>, !llm.cache<recurrent, [6, 4, 3], f32>, tensor<?x1xf32>
   return
 }
 

@@ -20,8 +20,8 @@ def LLM_CausalConvOp : LLM_Op<"causal_conv", [DeclareOpInterfaceMethods<MemoryEf
 
     ```mlir
     %y, %s1 = llm.causal_conv %x, %w bias %b, %s0, %batch : tensor<?x128xf32>,
-        !llm.weight<[128, 1, 4], #llm.dense<f32>>, !llm.weight<[128], #llm.dense<f32>>,
-        !llm.cache<conv, [128, 3], f32>
+        !llm.weight<[128, 1, 4], #llm.dense<f32>>, !llm.cache<conv, [128, 3], f32>,
+        !llm.weight<[128], #llm.dense<f32>>
     ```
   }];
   let arguments = (ins LLM_Rows:$input, LLM_WeightType:$weight, Optional<LLM_WeightType>:$bias,
@@ -29,7 +29,7 @@ def LLM_CausalConvOp : LLM_Op<"causal_conv", [DeclareOpInterfaceMethods<MemoryEf
   let results = (outs LLM_Rows:$result, LLM_CacheType:$next);
   let assemblyFormat = [{
     $input `,` $weight (`bias` $bias^)? `,` $state `,` $batch attr-dict `:` type($input) `,`
-    qualified(type($weight)) (`,` qualified(type($bias))^)? `,` qualified(type($state))
+    qualified(type($weight)) `,` qualified(type($state)) (`,` qualified(type($bias))^)?
   }];
   let builders = [OpBuilder<(ins "::mlir::Value":$input, "::mlir::Value":$weight,
       "::mlir::Value":$bias, "::mlir::Value":$state, "::mlir::Value":$batch)>];
@@ -68,8 +68,8 @@ def LLM_LinearAttentionOp : LLM_Op<"linear_attention", [AllTypesMatch<["query", 
 
     ```mlir
     %y, %s1 = llm.linear_attention %q, %k, %v, %g beta %b, %s0, %batch delta scale 0.25
-        : tensor<?x2x16xf32>, tensor<?x4x32xf32>, tensor<?x4xf32>, tensor<?x4xf32>,
-        !llm.cache<recurrent, [4, 16, 32], f32>
+        : tensor<?x2x16xf32>, tensor<?x4x32xf32>, tensor<?x4xf32>,
+        !llm.cache<recurrent, [4, 16, 32], f32>, tensor<?x4xf32>
     ```
   }];
   let arguments = (ins LLM_Rows:$query, LLM_Rows:$key, LLM_Rows:$value, LLM_Rows:$decay,
@@ -79,7 +79,7 @@ def LLM_LinearAttentionOp : LLM_Op<"linear_attention", [AllTypesMatch<["query", 
   let assemblyFormat = [{
     $query `,` $key `,` $value `,` $decay (`beta` $beta^)? `,` $state `,` $batch
     (`delta` $delta^)? `scale` custom<Real>($scale) attr-dict `:` type($query) `,` type($value)
-    `,` type($decay) (`,` type($beta)^)? `,` qualified(type($state))
+    `,` type($decay) `,` qualified(type($state)) (`,` type($beta)^)?
   }];
   let builders = [OpBuilder<(ins "::mlir::Value":$query, "::mlir::Value":$key,
       "::mlir::Value":$value, "::mlir::Value":$decay, "::mlir::Value":$beta,
