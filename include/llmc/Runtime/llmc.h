@@ -85,7 +85,8 @@ llmc_status llmc_chat_template_render(const char *source, size_t source_bytes,
      blocks given:      that many blocks, which all sequences share;
      max_context given: (max_context + block_tokens - 1) / block_tokens blocks for
                         each of max_sequences, or for one where that is 0;
-     else:              the `blocks` of llmc_artifact_info.
+     else:              the `blocks` of llmc_artifact_info;
+   and where a model keeps state of whole sequences, a slot for each of max_sequences.
    llmc_session_info tells what it came to: a context is never longer than the
    blocks hold. */
 typedef struct llmc_session_options {
