@@ -21,6 +21,8 @@ void addVerifyCommand(CLI::App &app, int &exitCode);
 
 // Commands that need the compiler: in a module that main.cpp loads for them.
 void addInspectCommand(CLI::App &app, int &exitCode);
+void addDiffCommand(CLI::App &app, int &exitCode);
+void addGapsCommand(CLI::App &app, int &exitCode);
 void addCompileCommand(CLI::App &app, int &exitCode);
 
 /// What `llmc trace` was asked for, where the runtime does not execute it.

@@ -11,6 +11,8 @@ using namespace llmc;
 extern "C" __attribute__((visibility("default"))) void
 llmc_register_compiler_commands(CLI::App &app, int &exitCode, SetTraceHook setHook) {
   addInspectCommand(app, exitCode);
+  addDiffCommand(app, exitCode);
+  addGapsCommand(app, exitCode);
   addCompileCommand(app, exitCode);
 #ifdef LLMC_HAVE_EVALUATOR_TRACE
   setHook("evaluator", evaluatorTraceHook());

@@ -45,9 +45,10 @@ def FuseGatedLinearPass : LLM_FusionPass<"gated-linear", [
                "Gate functions that a product's epilogue has (default silu, gelu, gelu_tanh).">]> {
   let summary = "Two products of one input and the gate between them as one fusion";
   let description = [{
-    Before: `llm.linear` g and `llm.linear` u of the same input, read only by `llm.gate`.
-    After: one `llm.fusion "gated-linear"` with one result. Numbers: unchanged.
-    Not applicable: a missed remark `gated-linear` with the predicate that failed.
+    Before: `llm.linear` g and `llm.linear` u of the same input, read only by `llm.gate`; or
+    `llm.expert_linear` both, of the same input and choice of as many experts. After: one
+    `llm.fusion "gated-linear"` with one result. Numbers: unchanged. Not applicable: a missed
+    remark `gated-linear` with the predicate that failed.
 
     Runs before `llm-fuse-qkv-linear`, which leaves products of a gate alone.
     Example: test/Dialect/LLM/fuse-gated-linear.mlir.
@@ -57,7 +58,7 @@ def FuseGatedLinearPass : LLM_FusionPass<"gated-linear", [
 def FuseLinearActivationPass : LLM_FusionPass<"linear-activation"> {
   let summary = "A product and the activation that takes it as one fusion";
   let description = [{
-    Before: `llm.linear` whose only use is `llm.activation`. After: one
+    Before: `llm.linear` or `llm.expert_linear` whose only use is `llm.activation`. After: one
     `llm.fusion "linear-activation"`. Numbers: unchanged. Not applicable: a missed remark
     `linear-activation` with the predicate that failed.
 
@@ -80,9 +81,9 @@ def FuseQKVLinearPass : LLM_FusionPass<"qkv-linear"> {
 def FuseLinearResidualPass : LLM_FusionPass<"linear-residual"> {
   let summary = "A product and the residual add that takes it as one fusion";
   let description = [{
-    Before: `llm.linear` whose only use is the delta of `llm.residual_add`. After: one
-    `llm.fusion "linear-residual"`. Numbers: unchanged. Not applicable: a missed remark
-    `linear-residual` with the predicate that failed.
+    Before: `llm.linear`, or the sum over experts `llm.expert_sum`, whose only use is the delta of
+    `llm.residual_add`. After: one `llm.fusion "linear-residual"`. Numbers: unchanged. Not
+    applicable: a missed remark `linear-residual` with the predicate that failed.
 
     This pass and `llm-fuse-residual-norm` want the same add; the one that runs first
     has it. On a CPU that is this pass: the product's epilogue adds while the row is in
@@ -129,6 +130,20 @@ def InlineFusionsPass : Pass<"llm-inline-fusions"> {
   }];
   let options = [ListOption<"patterns", "patterns", "std::string",
                             "Names of the fusions to inline (default all).">];
+}
+
+def DecomposePass : Pass<"llm-decompose"> {
+  let summary = "Replace operations by simpler ones that compute the same";
+  let description = [{
+    Before: an operation that a target may have no kernel for. After: its formula in
+    operations of the dialect, where one is known; `llmc gaps` calls such an operation
+    composable. Numbers: those of the formula, the last bits may differ. With `ops` those
+    operations must have a composition; without, what has one is replaced.
+
+    Example: test/Dialect/LLM/decompose.mlir.
+  }];
+  let options = [ListOption<"ops", "ops", "std::string",
+                            "Operations to replace, as `llm.gate` (default: all that can be).">];
 }
 
 #endif // LLMC_DIALECT_LLM_TRANSFORMS_PASSES

@@ -1,0 +1,66 @@
+//===- TargetFile.h - a chip as data ----------------------------*- C++ -*-===//
+//
+// targets/README.md describes the files. They answer questions about chips that
+// llmc may make no code for; llmc/Support/Target.h holds those that it compiles for.
+//
+//===----------------------------------------------------------------------===//
+#ifndef LLMC_FRONTEND_TARGETFILE_H
+#define LLMC_FRONTEND_TARGETFILE_H
+
+#include "llmc/Frontend/Json.h"
+
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace llmc::frontend {
+
+/// A number and where it is from.
+struct SourcedNumber {
+  double value = 0;
+  std::string source;
+};
+
+/// The values of one fact of an operator that are covered.
+struct CoveredValues {
+  /// Texts as `llmc gaps --json` prints facts; null: the fact is absent.
+  std::vector<std::optional<std::string>> values;
+  std::optional<double> min, max, multipleOf;
+
+  bool covers(const std::optional<std::string> &fact) const;
+  std::string toText() const;
+};
+
+struct CoveredOperator {
+  std::string by;
+  std::map<std::string, CoveredValues> only;
+};
+
+/// Name and value of what tells uses of an operator apart.
+using OperatorFacts = std::vector<std::pair<std::string, std::string>>;
+
+class TargetFile {
+public:
+  /// `nameOrFile`: a file, or the name of one in `folder`. Throws InputError that names file,
+  /// member and both values.
+  static TargetFile read(const std::string &nameOrFile, const std::string &folder);
+  /// Names of the files in `folder`, in order.
+  static std::vector<std::string> names(const std::string &folder);
+
+  std::string file, name, about;
+  /// Empty where llmc makes no code for it.
+  std::string compilesAs;
+  std::optional<SourcedNumber> memoryBytes, memoryBytesPerSecond, linkBytesPerSecond;
+  /// Operations a second by element type.
+  std::map<std::string, SourcedNumber> compute;
+  std::map<std::string, CoveredOperator> operators;
+
+  /// Empty when the operator with these facts is covered, and `by` is who; else why it is not.
+  std::string whyNotCovered(const std::string &op, const OperatorFacts &facts,
+                            std::string &by) const;
+};
+
+} // namespace llmc::frontend
+
+#endif // LLMC_FRONTEND_TARGETFILE_H

@@ -1,0 +1,75 @@
+//===- GapReport.h - what a target lacks for a model -------------*- C++ -*-===//
+//
+// Every operator of a model by calls and by work, and whether a target covers it,
+// can compose it of others, or lacks it (docs/Gaps.md).
+//
+//===----------------------------------------------------------------------===//
+#ifndef LLMC_PIPELINES_GAPREPORT_H
+#define LLMC_PIPELINES_GAPREPORT_H
+
+#include "llmc/Dialect/LLM/Analysis/OperatorWork.h"
+#include "llmc/Frontend/TargetFile.h"
+
+#include "mlir/IR/BuiltinOps.h"
+
+#include <string>
+#include <vector>
+
+namespace llmc {
+
+struct GapOptions {
+  /// Tokens of the prompt that the first step reads; positions before the decoding step.
+  int64_t promptTokens = 512, context = 512;
+};
+
+struct GapReport {
+  enum class Grade { Covered, Composable, Missing };
+
+  /// Uses of one operator with the same facts.
+  struct Row {
+    std::string op;
+    frontend::OperatorFacts facts;
+    /// Calls of a step.
+    int64_t calls = 0;
+    /// Of a step that reads the prompt, and of one that makes a token behind the context.
+    llm::OperatorWork prefill, decode;
+    Grade grade = Grade::Missing;
+    /// Who computes it: generators, or what the target's file says.
+    std::string by;
+    /// Of a composed operator: what it is made of, and the work of that.
+    std::vector<std::string> composedOf;
+    llm::OperatorWork composedPrefill, composedDecode;
+    /// Of a missing one.
+    std::string reason;
+    /// Where in the model it stands first: `model.layers.{i}.self_attn…`.
+    std::string location;
+    /// A program of it alone, as text.
+    std::string program;
+  };
+
+  std::string model, target, targetFile;
+  GapOptions options;
+  /// Largest share of a decoding step's bytes first.
+  std::vector<Row> rows;
+
+  llm::OperatorWork prefillTotal() const;
+  llm::OperatorWork decodeTotal() const;
+  bool ok() const;
+  std::string toJson() const;
+  std::string toText() const;
+};
+
+/// `module`: a model as llm IR after import. Never changes it. Work is that of one sequence,
+/// with rows and state of 2 bytes an element.
+GapReport findGaps(mlir::ModuleOp module, const frontend::TargetFile &target,
+                   const GapOptions &options);
+
+/// For every missing operator a page OP.md that says what to compute, and a test OP.mlir to
+/// run on the target, in a new or empty `folder`. `reference`: docs/Reference/LLM.md. Returns
+/// the files. Throws InputError.
+std::vector<std::string> writeSpecifications(const GapReport &report, const std::string &folder,
+                                             const std::string &reference);
+
+} // namespace llmc
+
+#endif // LLMC_PIPELINES_GAPREPORT_H

@@ -1,0 +1,229 @@
+//===- GapReport.cpp - what a target lacks for a model --------------------===//
+#include "llmc/Pipelines/GapReport.h"
+
+#include "LocationText.h"
+#include "OperatorProgram.h"
+#include "llmc/Dialect/LLM/IR/LLMDialect.h"
+#include "llmc/Dialect/LLM/Transforms/Decompose.h"
+#include "llmc/Dialect/Plan/IR/PlanOps.h"
+#include "llmc/Pipelines/Phases.h"
+#include "llmc/Support/Error.h"
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Pass/PassManager.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/ADT/MapVector.h"
+
+#include <algorithm>
+#include <map>
+#include <tuple>
+
+using namespace mlir;
+
+namespace llmc {
+
+using namespace llm;
+using Grade = GapReport::Grade;
+using Row = GapReport::Row;
+
+namespace {
+
+/// How often a step calls every function.
+llvm::MapVector<func::FuncOp, int64_t> callsOf(ModuleOp module) {
+  llvm::MapVector<func::FuncOp, int64_t> calls;
+  for (auto function : module.getOps<func::FuncOp>())
+    if (function->hasAttr("llm.entry"))
+      calls[function] = 1;
+  // Layers call no layers, so one round finds all.
+  module.walk([&](RepeatOp repeat) {
+    for (Attribute callee : repeat.getCallees())
+      if (auto function = module.lookupSymbol<func::FuncOp>(cast<FlatSymbolRefAttr>(callee)))
+        calls[function] += repeat.getCount();
+  });
+  return calls;
+}
+
+std::string printed(Operation *op) {
+  std::string text;
+  llvm::raw_string_ostream stream(text);
+  op->print(stream);
+  return text;
+}
+
+/// Decides about one operator on one target.
+class Judge {
+public:
+  Judge(const frontend::TargetFile &target, const GapOptions &options)
+      : target(target), options(options) {}
+
+  void grade(Operation *op, Row &row) {
+    OwningOpRef<ModuleOp> program = programOf(op);
+    row.program = printed(*program);
+    row.reason = whyNot(op, *program, row.by);
+    if (row.reason.empty()) {
+      row.grade = Grade::Covered;
+      return;
+    }
+    if (composes(op, row))
+      row.grade = Grade::Composable;
+  }
+
+private:
+  /// Empty where the target covers the operation of `program`, made of `op`.
+  std::string whyNot(Operation *op, ModuleOp program, std::string &by) {
+    // What the file says goes first: a library may have what llmc has no kernel for.
+    std::string reason =
+        target.whyNotCovered(op->getName().getStringRef().str(), operatorFacts(op), by);
+    if (reason.empty() || target.compilesAs.empty())
+      return reason;
+    return planned(program, by);
+  }
+
+  /// Empty where llmc has kernels for the program; `by` are their generators.
+  std::string planned(ModuleOp program, std::string &by) {
+    OwningOpRef<ModuleOp> copy = program.clone();
+    std::string reason;
+    ScopedDiagnosticHandler handler(program.getContext(), [&](Diagnostic &diagnostic) {
+      if (diagnostic.getSeverity() == DiagnosticSeverity::Error && reason.empty())
+        reason = diagnostic.str();
+      return success();
+    });
+    PassManager pm(program.getContext(), ModuleOp::getOperationName());
+    PhaseOptions phase;
+    phase.target = target.compilesAs;
+    buildPhasePipeline(pm, Phase::Plan, phase);
+    if (failed(pm.run(*copy)))
+      return reason.empty() ? "planning failed" : reason;
+    std::vector<std::string> generators;
+    Location placeholder = placeholderLocation(program.getContext());
+    copy->walk([&](plan::LaunchOp launch) {
+      // Neither what the program only has because it is one, nor copies to its results.
+      if (launch.getLoc() == placeholder || launch.getRemark().value_or("").starts_with("copy"))
+        return;
+      auto kernel = SymbolTable::lookupNearestSymbolFrom<plan::KernelOp>(launch,
+                                                                         launch.getKernelAttr());
+      std::string generator = kernel.getGenerator().str();
+      if (!llvm::is_contained(generators, generator))
+        generators.push_back(generator);
+    });
+    by = llvm::join(generators, ", ");
+    return "";
+  }
+
+  /// Rewrites what is not covered as long as there is a way.
+  bool composes(Operation *op, Row &row) {
+    OwningOpRef<ModuleOp> program = programOf(op);
+    IRRewriter rewriter(program->getContext());
+    Location placeholder = placeholderLocation(program->getContext());
+    constexpr unsigned mostRounds = 8;
+    for (unsigned round = 0; round < mostRounds; ++round) {
+      SmallVector<Operation *> uncovered;
+      program->walk([&](Operation *inner) {
+        std::string by;
+        if (isOperator(inner) && inner->getLoc() != placeholder &&
+            !whyNot(inner, *programOf(inner), by).empty())
+          uncovered.push_back(inner);
+      });
+      if (uncovered.empty()) {
+        describe(*program, row);
+        return true;
+      }
+      for (Operation *inner : uncovered) {
+        rewriter.setInsertionPoint(inner);
+        if (failed(decompose(inner, rewriter)))
+          return false;
+      }
+    }
+    return false;
+  }
+
+  void describe(ModuleOp program, Row &row) {
+    llvm::MapVector<StringRef, int64_t> counts;
+    std::vector<std::string> makers;
+    program.walk([&](Operation *inner) {
+      if (!isOperator(inner) || inner->getLoc() == placeholderLocation(program.getContext()))
+        return;
+      ++counts[inner->getName().getStringRef()];
+      row.composedPrefill += workOf(inner, prefillStep(options)) * double(row.calls);
+      row.composedDecode += workOf(inner, decodeStep(options)) * double(row.calls);
+      std::string by;
+      (void)whyNot(inner, *programOf(inner), by);
+      for (StringRef maker : llvm::split(by, ", "))
+        if (!llvm::is_contained(makers, maker))
+          makers.push_back(maker.str());
+    });
+    for (auto [name, count] : counts)
+      row.composedOf.push_back(count == 1 ? name.str() : std::to_string(count) + " " + name.str());
+    row.by = llvm::join(makers, ", ");
+  }
+
+public:
+  static StepShape prefillStep(const GapOptions &options) {
+    return {.tokens = options.promptTokens, .past = 0, .outputs = 1};
+  }
+  static StepShape decodeStep(const GapOptions &options) {
+    return {.tokens = 1, .past = options.context, .outputs = 1};
+  }
+
+private:
+  const frontend::TargetFile &target;
+  const GapOptions &options;
+};
+
+} // namespace
+
+GapReport findGaps(ModuleOp module, const frontend::TargetFile &target,
+                   const GapOptions &options) {
+  GapReport report;
+  report.target = target.name;
+  report.targetFile = target.file;
+  report.options = options;
+  std::map<std::pair<std::string, frontend::OperatorFacts>, size_t> known;
+  std::vector<Operation *> firsts;
+  for (auto [function, calls] : callsOf(module))
+    function.walk([&](Operation *op) {
+      if (!isOperator(op))
+        return;
+      Row added;
+      added.op = op->getName().getStringRef().str();
+      added.facts = operatorFacts(op);
+      auto [entry, isNew] = known.insert({{added.op, added.facts}, report.rows.size()});
+      if (isNew) {
+        added.location = locationText(op->getLoc());
+        firsts.push_back(op);
+        report.rows.push_back(std::move(added));
+      }
+      Row &row = report.rows[entry->second];
+      row.calls += calls;
+      row.prefill += workOf(op, Judge::prefillStep(options)) * double(calls);
+      row.decode += workOf(op, Judge::decodeStep(options)) * double(calls);
+    });
+  Judge judge(target, options);
+  for (auto [op, row] : llvm::zip_equal(firsts, report.rows))
+    judge.grade(op, row);
+  std::sort(report.rows.begin(), report.rows.end(), [](const Row &a, const Row &b) {
+    return std::tuple(-a.decode.bytes(), a.op, a.facts) <
+           std::tuple(-b.decode.bytes(), b.op, b.facts);
+  });
+  return report;
+}
+
+OperatorWork GapReport::prefillTotal() const {
+  OperatorWork total;
+  for (const Row &row : rows)
+    total += row.prefill;
+  return total;
+}
+
+OperatorWork GapReport::decodeTotal() const {
+  OperatorWork total;
+  for (const Row &row : rows)
+    total += row.decode;
+  return total;
+}
+
+bool GapReport::ok() const {
+  return llvm::none_of(rows, [](const Row &row) { return row.grade == Grade::Missing; });
+}
+
+} // namespace llmc

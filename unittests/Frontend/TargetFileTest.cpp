@@ -1,0 +1,137 @@
+//===- TargetFileTest.cpp - chips as data ----------------------------------===//
+#include "llmc/Frontend/TargetFile.h"
+
+#include "TinyModel.h"
+#include "llmc/Support/Error.h"
+
+#include <gtest/gtest.h>
+
+using namespace llmc;
+using namespace llmc::frontend;
+
+namespace {
+
+class TargetFiles : public testing::Test {
+protected:
+  TargetFile read(const std::string &text) {
+    return TargetFile::read(folder.write("chip.jsonc", text), folder.path());
+  }
+  std::string failure(const std::string &text) {
+    try {
+      read(text);
+    } catch (const InputError &error) {
+      return error.what();
+    }
+    return "";
+  }
+  void fails(const std::string &text, const std::string &part) {
+    std::string message = failure(text);
+    EXPECT_NE(message.find(part), std::string::npos) << message;
+    EXPECT_NE(message.find("chip.jsonc"), std::string::npos) << message;
+  }
+  test::TempFolder folder;
+};
+
+TEST_F(TargetFiles, NumbersKeepTheirSource) {
+  TargetFile chip = read(R"({
+    "name": "chip", "about": "a chip", "compiles_as": "cpu",
+    "memory": { "bytes": [80e9, "datasheet"], "bytes_per_second": [2.039e12, "measured"] },
+    "compute": { "bf16": [312e12, "datasheet"] },
+    "links": { "bytes_per_second": [600e9, "datasheet"] } })");
+  EXPECT_EQ(chip.memoryBytes->value, 80e9);
+  EXPECT_EQ(chip.memoryBytesPerSecond->source, "measured");
+  EXPECT_EQ(chip.compute.at("bf16").value, 312e12);
+  EXPECT_EQ(chip.linkBytesPerSecond->value, 600e9);
+  EXPECT_EQ(chip.compilesAs, "cpu");
+}
+
+TEST_F(TargetFiles, CoveredByFacts) {
+  TargetFile chip = read(R"({ "name": "chip", "about": "a chip", "operators": {
+    "llm.scale": { "by": "lib" },
+    "llm.paged_attention": { "by": "lib", "only": {
+      "key_width": [64, 128], "window": [null], "heads": { "max": 64, "multiple_of": 8 } } } } })");
+  std::string by;
+  EXPECT_EQ(chip.whyNotCovered("llm.scale", {{"width", "7"}}, by), "");
+  EXPECT_EQ(by, "lib");
+  EXPECT_EQ(chip.whyNotCovered("llm.gate", {}, by), "chip has no llm.gate");
+  OperatorFacts good = {{"heads", "32"}, {"key_width", "128"}};
+  EXPECT_EQ(chip.whyNotCovered("llm.paged_attention", good, by), "");
+  EXPECT_EQ(chip.whyNotCovered("llm.paged_attention", {{"heads", "32"}, {"key_width", "96"}}, by),
+            "key_width is 96, covered by 'lib' is 64, 128");
+  EXPECT_EQ(chip.whyNotCovered("llm.paged_attention", {{"heads", "12"}, {"key_width", "64"}}, by),
+            "heads is 12, covered by 'lib' is at most 64, a multiple of 8");
+  EXPECT_EQ(chip.whyNotCovered("llm.paged_attention", {{"heads", "128"}, {"key_width", "64"}}, by),
+            "heads is 128, covered by 'lib' is at most 64, a multiple of 8");
+  good.emplace_back("window", "4096");
+  EXPECT_EQ(chip.whyNotCovered("llm.paged_attention", good, by),
+            "window is 4096, covered by 'lib' is none");
+  // A bound is no statement on a fact that is absent.
+  EXPECT_EQ(chip.whyNotCovered("llm.paged_attention", {{"key_width", "64"}}, by),
+            "heads is none, covered by 'lib' is at most 64, a multiple of 8");
+}
+
+TEST_F(TargetFiles, ExtendsFillsWhatIsNotThere) {
+  folder.write("base.jsonc", R"({ "name": "base", "about": "the base", "compiles_as": "cpu",
+    "memory": { "bytes": [1, "a"] }, "compute": { "f32": [2, "b"] } })");
+  TargetFile chip = read(R"({ "name": "chip", "about": "a chip", "extends": "base",
+    "memory": { "bytes": [3, "c"] } })");
+  EXPECT_EQ(chip.name, "chip");
+  EXPECT_EQ(chip.compilesAs, "cpu");
+  EXPECT_EQ(chip.memoryBytes->value, 3);
+  EXPECT_EQ(chip.compute.at("f32").value, 2);
+}
+
+TEST_F(TargetFiles, RefusesWhatItCannotMean) {
+  fails(R"({ "about": "a chip", "compiles_as": "cpu" })", "'name' is missing");
+  fails(R"({ "name": 3, "about": "a chip", "compiles_as": "cpu" })", "'name' must be a text");
+  fails(R"({ "name": "c", "about": "a chip" })", "neither 'operators'");
+  fails(R"({ "name": "c", "about": "a", "operator": {} })", "has no member 'operator'");
+  fails(R"({ "name": "c", "about": "a", "memory": { "bytes": 80e9 }, "operators": {} })",
+        "'memory.bytes' must be [number, source]");
+  fails(R"({ "name": "c", "about": "a", "memory": { "bytes": [80e9, ""] }, "operators": {} })",
+        "'memory.bytes' must be [number, source]");
+  fails(R"({ "name": "c", "about": "a", "memory": { "bytes": [-1, "x"] }, "operators": {} })",
+        "must be positive");
+  fails(R"({ "name": "c", "about": "a", "operators": { "llm.gate": {} } })", "'by' is missing");
+  fails(R"({ "name": "c", "about": "a", "operators": { "llm.gate": { "by": "x", "only": {
+        "heads": [] } } } })", "covers no value");
+  fails(R"({ "name": "c", "about": "a", "operators": { "llm.gate": { "by": "x", "only": {
+        "heads": { "most": 3 } } } } })", "has no member 'most'");
+  fails(R"({ "name": "c", "about": "a", "operators": { "llm.gate": { "by": "x", "only": {
+        "heads": { "multiple_of": 0 } } } } })", "must be positive");
+  fails(R"({ "name": "c", "about": "a", "extends": "nothing" })", "'nothing'");
+  fails(R"({ "name": "c", "about": "a", "extends": "../chip" })", "'../chip'");
+  fails(R"({ "name": "c", "about": "a", "extends": "chip" })", "circle");
+  fails(R"([])", "must be an object");
+}
+
+TEST_F(TargetFiles, UnknownNamesListWhatThereIs) {
+  folder.write("one.jsonc", "{}");
+  folder.write("two.jsonc", "{}");
+  try {
+    TargetFile::read("three", folder.path());
+    FAIL();
+  } catch (const InputError &error) {
+    EXPECT_NE(std::string(error.what()).find("one, two"), std::string::npos) << error.what();
+  }
+}
+
+/// Every file that ships is read, and says where its numbers are from.
+TEST(ShippedTargets, AreWhole) {
+  std::string shipped = test::sourceFolder() + "/targets";
+  std::vector<std::string> names = TargetFile::names(shipped);
+  EXPECT_GE(names.size(), 8u);
+  for (const std::string &name : names) {
+    TargetFile target = TargetFile::read(name, shipped);
+    EXPECT_FALSE(target.about.empty()) << name;
+    if (target.compilesAs != "cpu") {
+      EXPECT_TRUE(target.memoryBytes && target.memoryBytesPerSecond) << name;
+      EXPECT_FALSE(target.compute.empty()) << name;
+    }
+    // f16 is never slower than f32 on a chip for models.
+    if (target.compute.count("f16") && target.compute.count("f32"))
+      EXPECT_GE(target.compute.at("f16").value, target.compute.at("f32").value) << name;
+  }
+}
+
+} // namespace
