@@ -42,7 +42,7 @@ struct RotaryPattern : OpConversionPattern<RotaryOp> {
   struct Pairing {
     Value pair, partner, isFirst, turns;
   };
-  static Pairing pairing(OpBuilder &b, Location loc, RopeAttr rope, Value d) {
+  static Pairing pairing(OpBuilder &b, Location loc, RopeAttr rope, int64_t start, Value channel) {
     auto c = [&](int64_t value) {
       return arith::ConstantIndexOp::create(b, loc, value).getResult();
     };
@@ -53,6 +53,8 @@ struct RotaryPattern : OpConversionPattern<RotaryOp> {
       return arith::SelectOp::create(b, loc, cond, x, y);
     };
     Pairing p;
+    // Channels before the first are far beyond the width, for numbers have no sign.
+    Value d = start ? arith::SubIOp::create(b, loc, channel, c(start)).getResult() : channel;
     p.turns = below(d, c(rope.getWidth()));
     Value up, down;
     if (rope.getPairing() == RopePairing::Halves) {
@@ -71,7 +73,10 @@ struct RotaryPattern : OpConversionPattern<RotaryOp> {
     }
     // Channels that pass read in bounds, and what they read is not used.
     p.pair = select(p.turns, p.pair, c(0));
-    p.partner = select(p.turns, select(p.isFirst, up, down), d);
+    p.partner = select(p.isFirst, up, down);
+    if (start)
+      p.partner = arith::AddIOp::create(b, loc, p.partner, c(start));
+    p.partner = select(p.turns, p.partner, channel);
     return p;
   }
 
@@ -136,7 +141,7 @@ struct RotaryPattern : OpConversionPattern<RotaryOp> {
             return s.widen(tensor::ExtractOp::create(s.b, s.loc, tensor, at));
           };
           Value t = index(0), d = index(2);
-          Pairing p = pairing(s.b, s.loc, rope, d);
+          Pairing p = pairing(s.b, s.loc, rope, op.getFirst(), d);
           Value cosine = element(cosines, {t, p.pair}), sine = element(sines, {t, p.pair});
           Value partner = element(x, {t, index(1), p.partner});
           Value sign = arith::SelectOp::create(s.b, s.loc, p.isFirst, s.neg(sine), sine);
