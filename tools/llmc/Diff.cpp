@@ -24,7 +24,8 @@ void addDiffCommand(CLI::App &app, int &exitCode) {
       app.add_subcommand("diff", "What differs between two models? Needs no weights");
   command
       ->add_option("model_a", arguments->a,
-                   "Folder with config.json, the config.json itself, .gguf or description")
+                   "Folder with config.json, the config.json itself, .gguf, description, or a "
+                   "name of the catalogue")
       ->required();
   command->add_option("model_b", arguments->b, "The other one")->required();
   command->add_flag("--json", arguments->json, "Print one JSON object (docs/Diff.md)");
@@ -46,7 +47,7 @@ void addDiffCommand(CLI::App &app, int &exitCode) {
     frontend::InspectOptions options;
     options.acceptKeys = arguments->descriptions.acceptKeys;
     frontend::ModelDiff diff =
-        frontend::diffModels(arguments->a, arguments->b, set, options);
+        frontend::diffModels(openModel(arguments->a), openModel(arguments->b), set, options);
     // What is not known of a model may differ as well.
     for (const frontend::DiffSide *side : {&diff.a, &diff.b})
       for (const std::string &reason : side->report.reasons)
