@@ -147,3 +147,28 @@ TEST(Attention, ProductsOfHeadsFit) {
   EXPECT_THAT(products("\"4\""),
               HasSubstr("weight 'ho' of shape [2, 4, 8] does not fit heads [2, 4]"));
 }
+
+TEST(Attention, ConfigsWithoutARecordMeanThatOfTheClass) {
+  auto record = [](const std::string &key, const std::string &value) {
+    TinyModel tiny("own");
+    std::erase_if(tiny.config.members, [](const auto &member) { return member.first == "rope_theta"; });
+    if (!key.empty())
+      tiny.set(key, value);
+    std::string file = tiny.folder.path("own.jsonc");
+    tiny.folder.write("own.jsonc", R"json({ "extends": "llama", "match": { "model_type": ["own"] },
+      "params": { "rope": "rope_record(dim: Dh, interleaved: true, otherwise: [['rope_type', 'yarn'], ['rope_theta', 500.0], ['factor', 4.0], ['original_max_position_embeddings', 16]])" } })json");
+    auto set = TinyModel::descriptions();
+    set.addFile(file);
+    return loadModel(tiny.write(), set)->ropes.at(0);
+  };
+  RopeRecord own = record("rope_parameters", R"({ "rope_type": "yarn", "rope_theta": 500.0,
+    "factor": 4.0, "original_max_position_embeddings": 16 })");
+  EXPECT_EQ(own.theta, 500.0);
+  EXPECT_EQ(own.factor, 4.0);
+  EXPECT_TRUE(own.interleaved);
+  EXPECT_EQ(record("", ""), own);
+  EXPECT_EQ(record("rope_parameters", "null"), own);
+  // Any field of its own makes it a record.
+  EXPECT_EQ(record("rope_theta", "100.0").type, RopeType::Default);
+  EXPECT_EQ(record("rope_theta", "100.0").theta, 100.0);
+}

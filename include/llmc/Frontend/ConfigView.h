@@ -87,6 +87,8 @@ public:
     int64_t context = 0;
     /// Longrope's lists where the checkpoint stores them (GGUF); empty otherwise.
     std::vector<float> shortFactors, longFactors;
+    /// The fields of a config that has no record at all: the published class's own default.
+    std::vector<std::pair<std::string, Json>> otherwise;
   };
   /// The rotary record of either spelling; marks the keys used.
   RopeRecord rope(const RopeRequest &request);
@@ -105,6 +107,8 @@ private:
   void mark(const Spellings &spellings, const std::string &user);
   [[noreturn]] void contradiction(const Entry &a, const Entry &b) const;
   const Entry *ropeField(const RopeRequest &request, const std::string &field);
+  /// Whether the config has any field of the record that is meant.
+  bool hasRope(const RopeRequest &request) const;
   void markIrrelevantRope(const RopeRequest &request, std::initializer_list<const char *> fields);
 
   std::shared_ptr<const Json> root;

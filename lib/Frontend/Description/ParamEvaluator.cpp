@@ -214,6 +214,30 @@ Value ParamEvaluator::callFunction(const ParamDef &def, const Expr &call, ValueL
   return value;
 }
 
+/// The record of `otherwise: [['rope_type', 'yarn'], ['factor', 2.0]]`; nothing where it is none.
+static std::optional<std::vector<std::pair<std::string, Json>>> recordOf(const Value &value) {
+  const ValueList *list = value.get<ValueList>();
+  if (!list)
+    return std::nullopt;
+  std::vector<std::pair<std::string, Json>> record;
+  for (const Value &entry : *list) {
+    const ValueList *pair = entry.get<ValueList>();
+    const std::string *name = pair && pair->size() == 2 ? (*pair)[0].get<std::string>() : nullptr;
+    if (!name)
+      return std::nullopt;
+    const Value &field = (*pair)[1];
+    if (const std::string *text = field.get<std::string>())
+      record.emplace_back(*name, Json::makeString(*text));
+    else if (const int64_t *number = field.get<int64_t>())
+      record.emplace_back(*name, Json::makeInt(*number));
+    else if (field.isNumber())
+      record.emplace_back(*name, Json::makeDouble(field.asDouble()));
+    else
+      return std::nullopt;
+  }
+  return record;
+}
+
 Value ParamEvaluator::ropeRecord(const Expr &call, const ValueList &args,
                                  const std::vector<std::pair<std::string, Value>> &named) {
   ConfigView::RopeRequest request;
@@ -221,7 +245,7 @@ Value ParamEvaluator::ropeRecord(const Expr &call, const ValueList &args,
   bool interleaved = ropeInterleaved;
   if (!args.empty())
     expressionError(call, "rope_record takes only the named arguments dim, partial, theta, "
-                          "layer_type, shared, context and interleaved");
+                          "layer_type, shared, context, interleaved and otherwise");
   for (const auto &[name, value] : named) {
     if (name == "dim" && value.is<int64_t>())
       request.dim = *value.get<int64_t>();
@@ -237,9 +261,12 @@ Value ParamEvaluator::ropeRecord(const Expr &call, const ValueList &args,
       request.context = *value.get<int64_t>();
     else if (name == "interleaved" && value.is<bool>())
       interleaved = *value.get<bool>();
+    else if (auto record = recordOf(value); name == "otherwise" && record)
+      request.otherwise = std::move(*record);
     else
       expressionError(call, "rope_record takes dim and context (integers), partial and theta "
-                            "(numbers), layer_type (text), shared and interleaved (true or false), here is " +
+                            "(numbers), layer_type (text), shared and interleaved (true or false) "
+                            "and otherwise (a list of fields, each with its value), here is " +
                                 name + ": " + value.toText());
   }
   request.shortFactors = ropeShortFactors;

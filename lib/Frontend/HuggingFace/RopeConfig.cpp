@@ -29,6 +29,14 @@ const ConfigView::Entry *ConfigView::ropeField(const RopeRequest &request,
   return nullptr;
 }
 
+bool ConfigView::hasRope(const RopeRequest &request) const {
+  for (const std::string &group : {request.layerType, std::string()})
+    if (auto fields = ropeFields.find(group);
+        (!group.empty() || request.shared) && fields != ropeFields.end() && !fields->second.empty())
+      return true;
+  return false;
+}
+
 namespace {
 
 /// Typed look-ups with messages that name the key.
@@ -199,7 +207,14 @@ static int64_t rotatedWidth(const ConfigView::RopeRequest &request, const Fields
 
 RopeRecord ConfigView::rope(const RopeRequest &request) {
   mark(emptyRope, request.user);
-  Fields fields(*this, [&](const std::string &field) { return ropeField(request, field); });
+  std::map<std::string, Entry> defaults;
+  if (!hasRope(request))
+    for (const auto &[field, value] : request.otherwise)
+      defaults[field] = {"the default of " + field, &value};
+  Fields fields(*this, [&](const std::string &field) {
+    auto found = defaults.find(field);
+    return found != defaults.end() ? &found->second : ropeField(request, field);
+  });
   RopeRecord rope;
   const Entry *type = fields.get("rope_type");
   if (type && !type->value->isString())
