@@ -2,6 +2,7 @@
 #include "llmc/Frontend/Diff.h"
 
 #include "ShapeHooks.h"
+#include "llmc/Frontend/GgufConfig.h"
 
 #include <algorithm>
 #include <cmath>
@@ -113,25 +114,6 @@ const Json *valueAt(const Json &object, const std::string &path) {
   return nullptr;
 }
 
-/// What stands for the config, and the config key of one of its paths: the keys of a GGUF file are
-/// metadata.
-const Json &writtenConfig(const ModelSource &source) {
-  return source.isGguf() ? source.gguf->metadata : source.config;
-}
-std::string configPath(const std::string &path, const ResolvedModel &model) {
-  if (!model.source->isGguf() || !model.description->gguf)
-    return path;
-  static const std::string hole = "{arch}";
-  for (const GgufDef::KeyMap &map : model.description->gguf->keys) {
-    std::string key = map.metadataKey;
-    if (size_t at = key.find(hole); at != std::string::npos)
-      key.replace(at, hole.size(), model.source->gguf->architecture);
-    if (key == path)
-      return map.configKey;
-  }
-  return path;
-}
-
 /// JSON text in which 1, 1.0 and 1e0 are one number.
 std::string plainValue(const Json &value) {
   double number = value.asDouble();
@@ -141,6 +123,10 @@ std::string plainValue(const Json &value) {
 }
 
 void fillKeys(DiffSide &side, const ResolvedModel &model) {
+  const ModelSource &source = *model.source;
+  Json config = source.isGguf() && model.description->gguf
+                    ? ggufConfig(*source.gguf, *model.description->gguf)
+                    : source.config;
   // Who made the file is no difference between models.
   static const std::set<std::string> identity = {"architectures", "model_type", "bos_token_id",
                                                  "eos_token_id", "pad_token_id"};
@@ -150,8 +136,8 @@ void fillKeys(DiffSide &side, const ResolvedModel &model) {
   for (const auto &unknown : model.configLedger.unknown)
     paths.insert(unknown.first);
   for (const std::string &path : paths) {
-    std::string key = plainKey(configPath(path, model), *model.description);
-    if (const Json *value = valueAt(writtenConfig(*model.source), path);
+    std::string key = plainKey(path, *model.description);
+    if (const Json *value = valueAt(config, path);
         value && !identity.count(key))
       side.keys[key] = plainValue(*value);
   }
