@@ -146,7 +146,8 @@ private:
 template <typename T>
 static llvm::Error linearAttention(llm::LinearAttentionOp op, OpContext<T> &context) {
   const HostTensor<T> &query = context.tensor(op.getQuery()), &key = context.tensor(op.getKey()),
-                      &value = context.tensor(op.getValue()), &decay = context.tensor(op.getDecay());
+                      &value = context.tensor(op.getValue()),
+                      &decay = context.tensor(op.getDecay());
   const HostTensor<T> *beta = op.getBeta() ? &context.tensor(op.getBeta()) : nullptr;
   CacheHandle<T> cache = context.cache(op.getState());
   Shape shape = cache.state->shape;

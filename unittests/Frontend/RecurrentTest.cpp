@@ -24,12 +24,13 @@ struct Convolved : TinyModel {
 
   /// With these statements in place of llama's attention.
   InspectReport inspectWith(const std::string &attention, const std::string &bias = "true") {
-    folder.write("own.jsonc", R"json({ "extends": "llama", "match": { "model_type": ["own"] },
+    folder.write("own.jsonc",
+                 R"json({ "extends": "llama", "match": { "model_type": ["own"] },
       "tensors": { "layer": { "conv": ["model.layers.{i}.conv.weight", ")json" + declared +
                                   R"json(", { "bias": ")json" + bias + R"json(" }] } },
       "blocks": { "attention(x)": [
-        "q, k, v = linear(x, q, k, v)", "q = rotary(split_heads(q, 2, 4), rope)", "k = split_heads(k, 1, 4)",
-        "v = split_heads(v, 1, 4)", )json" + attention + R"json(,
+        "q, k, v = linear(x, q, k, v)", "q = rotary(split_heads(q, 2, 4), rope)",
+        "k = split_heads(k, 1, 4)", "v = split_heads(v, 1, 4)", )json" + attention + R"json(,
         "linear(merge_heads(y), o)"] } })json");
     auto set = descriptions();
     set.addFile(folder.path("own.jsonc"));
@@ -55,8 +56,8 @@ std::string reasonOf(const std::string &statements, Convolved model = Convolved(
 } // namespace
 
 TEST(Recurrent, StateIsCountedOnceASequence) {
-  InspectReport report =
-      Convolved().inspectWith(attended("linear_attention(c, k, c, g, beta: g, delta: true, scale: 0.5)"));
+  InspectReport report = Convolved().inspectWith(
+      attended("linear_attention(c, k, c, g, beta: g, delta: true, scale: 0.5)"));
   EXPECT_THAT(report.reasons, IsEmpty());
   // Two layers: 8 channels of 3 inputs, two heads of 4 x 4.
   EXPECT_EQ(report.recurrentConvElements, 2 * 8 * 3);
