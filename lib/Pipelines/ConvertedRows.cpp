@@ -81,7 +81,8 @@ std::vector<std::byte> convertedRows(const frontend::Checkpoint &checkpoint,
     throw InputError(where + " is stored as " + std::string(from.name) + ", the program wants " +
                      std::string(to.name) + " of it, which llmc does not make of that; compile "
                      "the model again with this checkpoint");
-  std::span<const std::byte> bytes = checkpoint.data(tensor);
+  frontend::TensorBytes source = checkpoint.bytes(tensor);
+  std::span<const std::byte> bytes = source.bytes;
   auto whole = storageBytes(from, uint64_t(part.stored));
   if (!whole || *whole != bytes.size() || !part.isInside())
     throw InputError(where + " has " + std::to_string(bytes.size()) + " bytes of " +

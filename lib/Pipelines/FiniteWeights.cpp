@@ -45,7 +45,7 @@ std::vector<std::string> findNonFiniteWeights(plan::ProgramOp program,
   std::vector<const frontend::CheckpointTensor *> tensors = packedTensors(program, checkpoint);
   std::vector<std::string> messages(tensors.size());
   forEachOnThreads(threads, tensors.size(), [&](size_t i) {
-    if (auto found = frontend::findNonFinite(*tensors[i]->format, checkpoint.data(*tensors[i])))
+    if (auto found = frontend::findNonFinite(*tensors[i]->format, checkpoint.bytes(*tensors[i]).bytes))
       messages[i] = frontend::describeNonFinite(*tensors[i], *found);
   });
   std::erase(messages, "");

@@ -78,6 +78,7 @@ struct Member {
 struct SourceBytes {
   std::span<const std::byte> bytes;
   std::vector<std::byte> copy;
+  std::shared_ptr<const std::vector<float>> computed;
 };
 
 kernels::Storage storageOf(plan::WeightsOp weights) {
@@ -155,7 +156,8 @@ SourceBytes tensorBytes(const frontend::Checkpoint &checkpoint, plan::SourceAttr
   if (!tensor)
     throw InputError("tensor '" + name + "' is not in the checkpoint, weights '" +
                      weights.getSymName().str() + "' need it");
-  std::span<const std::byte> bytes = checkpoint.data(*tensor);
+  frontend::TensorBytes stored = checkpoint.bytes(*tensor);
+  std::span<const std::byte> bytes = stored.bytes;
   StoredPart part = storedPart(source, member);
   kernels::Storage storage = storageOf(weights);
   kernels::StorageInfo info = kernels::storageInfo(storage);
@@ -184,7 +186,7 @@ SourceBytes tensorBytes(const frontend::Checkpoint &checkpoint, plan::SourceAttr
   int64_t rowBytes = kernels::sourceRowBytes(storage, part.columns);
   int64_t begin = part.first / info.block * info.blockBytes;
   if (part.columnStride == 1 && (part.rowStride == part.columns || part.rows == 1))
-    return {bytes.subspan(size_t(begin), size_t(part.rows * rowBytes)), {}};
+    return {bytes.subspan(size_t(begin), size_t(part.rows * rowBytes)), {}, stored.computed};
   SourceBytes taken;
   taken.copy.resize(size_t(part.rows * rowBytes));
   if (part.columnStride != 1)

@@ -235,11 +235,11 @@ TEST(Resolve, AcceptsKeysByRequest) {
 
 TEST(Resolve, QuantizedConfigsAreListedButNotLoaded) {
   TinyModel tiny;
-  tiny.set("quantization_config", R"({"quant_method": "fp8"})");
+  tiny.set("quantization_config", R"({"quant_method": "bitsandbytes"})");
   InspectReport report = tiny.inspect();
   EXPECT_EQ(report.verdict, InspectReport::Verdict::Missing);
   EXPECT_GT(report.parametersTotal, 0);
-  EXPECT_INPUT_ERROR(tiny.load()->requireWeights(), HasSubstr("fp8"),
+  EXPECT_INPUT_ERROR(tiny.load()->requireWeights(), HasSubstr("bitsandbytes"),
                      HasSubstr("from safetensors, f32, f16, bf16, f64, f8e4m3"),
                      HasSubstr("from GGUF, f32, f16"), HasSubstr("q4_k"));
 }

@@ -21,6 +21,8 @@
 
 namespace llmc::frontend {
 
+struct PairedTensors;
+
 struct CheckpointTensor {
   std::string name;
   /// Null when only an index is known (see `shapeKnown`).
@@ -34,6 +36,15 @@ struct CheckpointTensor {
   uint64_t byteSize = 0;
   /// False when only the name is known: an index without its shards.
   bool shapeKnown = true;
+  /// Set where several stored tensors make up this one, whose format is f32 then; see
+  /// PairedTensors.h.
+  std::shared_ptr<const PairedTensors> paired;
+};
+
+/// Bytes of a tensor, those of the file or computed; valid while this and the checkpoint live.
+struct TensorBytes {
+  std::span<const std::byte> bytes;
+  std::shared_ptr<const std::vector<float>> computed;
 };
 
 /// "[32, 128]".
@@ -62,6 +73,8 @@ public:
   /// data is absent or the file changed in size since its header was read. Valid while the
   /// checkpoint lives.
   std::span<const std::byte> data(const CheckpointTensor &tensor) const;
+  /// The same, of a paired tensor too: its values, kept for the next that asks.
+  TensorBytes bytes(const CheckpointTensor &tensor) const;
   /// Values of a float tensor as f32, see `dequantize`.
   std::vector<float> values(const CheckpointTensor &tensor) const;
 
@@ -73,6 +86,11 @@ public:
 
   // Used by the readers.
   uint32_t addFile(std::string path, uint64_t size);
+  /// Those of another checkpoint, in its order.
+  void addFilesOf(const Checkpoint &other);
+  /// A stored tensor that is no part of a weight's values, such as a scale of activations.
+  void addCompanion(std::string name) { companionNames.push_back(std::move(name)); }
+  const std::vector<std::string> &companions() const { return companionNames; }
   /// Throws InputError on a second tensor of that name.
   void addTensor(CheckpointTensor tensor);
   void addDeferredFault(std::string message) { faults.push_back(std::move(message)); }
@@ -85,7 +103,7 @@ private:
   std::unordered_map<std::string, size_t> byName;
   std::vector<std::string> paths;
   std::vector<uint64_t> sizes;
-  std::vector<std::string> faults;
+  std::vector<std::string> faults, companionNames;
   bool dataPresent = true, shapesPresent = true;
   std::unique_ptr<Mappings> mappings;
 };

@@ -5,6 +5,7 @@
 #include "llmc/Frontend/Checkpoint.h"
 #include "llmc/Frontend/Gguf.h"
 #include "llmc/Frontend/Json.h"
+#include "llmc/Frontend/PairedTensors.h"
 
 #include <memory>
 #include <optional>
@@ -32,6 +33,10 @@ struct ModelSource {
   std::string tokenizerFolder;
   /// generation_config.json and hf_quant_config.json beside the config, null when absent.
   Json generationConfig, quantConfig;
+  /// How the weights are quantised, where a config says so; the tensors of `checkpoint` are paired
+  /// by it. `quantFault`: why it has no meaning.
+  std::optional<QuantScheme> quantization;
+  std::string quantFault;
   /// The file that is itself a description, to be added to the set.
   std::string descriptionFile;
 

@@ -96,27 +96,34 @@ void Resolver::checkRequirements() {
 }
 
 void Resolver::checkQuantization() {
-  std::string text;
-  const Json *quantization = view->use("quantization_config", "weight storage");
-  if (quantization && quantization->isObject()) {
-    const Json *method = quantization->find("quant_method");
-    if (!method)
-      method = quantization->find("quant_algo");
-    text = view->fileName() + ": quantization_config says " +
-           (method ? method->dump(40) : quantization->dump(80));
-  } else if (source.quantConfig.isObject()) {
-    const Json *section = source.quantConfig.find("quantization");
-    const Json *method = section ? section->find("quant_algo") : nullptr;
-    text = source.path + ": hf_quant_config.json says " +
-           (method ? method->dump(40) : source.quantConfig.dump(80));
-  }
-  if (!text.empty())
+  for (const char *key : {"quantization_config", "compression_config"})
+    view->use(key, "weight storage");
+  if (!source.quantFault.empty())
+    problem(Problem::Kind::Invalid, source.quantFault);
+  if (!source.quantization)
+    return;
+  const QuantScheme &scheme = *source.quantization;
+  for (const std::string &key : scheme.unknownKeys)
+    if (std::find(options.acceptKeys.begin(), options.acceptKeys.end(), key) ==
+        options.acceptKeys.end())
+      problem(Problem::Kind::Unknown,
+              view->fileName() + ": key '" + key + "' is not known for quant_method " +
+                  scheme.method + (options.adviseAcceptKey
+                                       ? "; if you know that it changes no value of a weight, pass "
+                                         "--accept-key " + key
+                                       : std::string()));
+  if (!scheme.readable)
     problem(Problem::Kind::Unsupported,
-            text + "; weights whose scales are other tensors cannot be read yet; readable are, "
-                   "from safetensors, " +
+            view->fileName() + ": weights are quantised by " + scheme.reason +
+                ", which llmc cannot read yet; readable are fp8, compressed-tensors, modelopt, "
+                "awq, gptq, mxfp4 and, from safetensors, " +
                 readableNames(FileKind::Safetensors) + " and, from GGUF, " +
                 readableNames(FileKind::Gguf),
             false);
+  else
+    model.notes.push_back(view->fileName() + ": weights are quantised by " + scheme.method +
+                          "; their values are computed when they are read, activations and "
+                          "caches stay as they are");
 }
 
 static std::vector<int64_t> idsOf(const Json *json) {

@@ -138,7 +138,8 @@ void Resolver::compareTied(const WeightFamily &family) {
     return;
   bool same = copy->shape == tensor->shape && copy->format == tensor->format;
   if (same && checkpoint.hasData()) {
-    auto a = checkpoint.data(*copy), b = checkpoint.data(*tensor);
+    TensorBytes copied = checkpoint.bytes(*copy), original = checkpoint.bytes(*tensor);
+    std::span<const std::byte> a = copied.bytes, b = original.bytes;
     constexpr size_t page = 4096, samples = 64;
     size_t step = std::max(page, a.size() / samples);
     for (size_t at = 0; at < a.size() && same; at += step)
@@ -167,6 +168,10 @@ void Resolver::compareCheckpoint() {
   if (!missing.empty())
     reportMissing(missing);
   reportLeftOver();
+  // Scales of activations and caches, which are not quantised here.
+  const std::vector<std::string> &companions = source.checkpoint->companions();
+  model.tensorLedger.ignored.insert(model.tensorLedger.ignored.end(), companions.begin(),
+                                    companions.end());
   for (const std::string &fault : source.checkpoint->deferredFaults())
     problem(Problem::Kind::Invalid, fault);
 }

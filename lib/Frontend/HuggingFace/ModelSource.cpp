@@ -23,6 +23,38 @@ static Json readBeside(const fs::path &folder, const char *name) {
   return fs::is_regular_file(file, error) ? readJsonFile(file.string()) : Json();
 }
 
+/// What the config, or the file beside it, says of quantised weights; null for nothing.
+static const Json *quantizationOf(const ModelSource &source, std::string &file) {
+  file = source.configFile;
+  auto isObject = [](const Json *json) { return json && json->isObject(); };
+  const Json *text = source.config.find("text_config");
+  for (const char *key : {"quantization_config", "compression_config"}) {
+    if (const Json *found = source.config.find(key); isObject(found))
+      return found;
+    if (const Json *found = text ? text->find(key) : nullptr; isObject(found))
+      return found;
+  }
+  file = (fs::path(source.configFile).parent_path() / "hf_quant_config.json").string();
+  const Json *section = source.quantConfig.find("quantization");
+  return isObject(section) ? section : nullptr;
+}
+
+static void readQuantization(ModelSource &source) {
+  std::string file;
+  const Json *config = quantizationOf(source, file);
+  if (!config)
+    return;
+  try {
+    source.quantization = readQuantScheme(*config, file);
+  } catch (const InputError &error) {
+    // A fault of the model's content: whoever resolves it says so.
+    source.quantFault = error.what();
+    return;
+  }
+  if (source.checkpoint && source.quantization->readable)
+    source.checkpoint = pairTensors(std::move(source.checkpoint), *source.quantization);
+}
+
 static void readFolder(ModelSource &source, const fs::path &folder) {
   source.config = readJsonFile(source.configFile);
   if (!source.config.isObject())
@@ -32,6 +64,7 @@ static void readFolder(ModelSource &source, const fs::path &folder) {
   source.tokenizerFolder = folder.string();
   source.generationConfig = readBeside(folder, "generation_config.json");
   source.quantConfig = readBeside(folder, "hf_quant_config.json");
+  readQuantization(source);
 }
 
 ModelSource ModelSource::open(const std::string &path) {
@@ -78,6 +111,7 @@ ModelSource ModelSource::open(const std::string &path) {
     source.tokenizerFolder = folder.string();
     source.generationConfig = readBeside(folder, "generation_config.json");
     source.quantConfig = readBeside(folder, "hf_quant_config.json");
+    readQuantization(source);
     return source;
   }
   source.kind = Kind::Description;
@@ -87,6 +121,7 @@ ModelSource ModelSource::open(const std::string &path) {
                             "architecture and no model; add one, or pass the file by "
                             "--description together with a model");
   source.config = *config;
+  readQuantization(source);
   return source;
 }
 

@@ -1,5 +1,6 @@
 //===- Checkpoint.cpp - the tensor list and lazy mappings -----------------===//
 #include "llmc/Frontend/Checkpoint.h"
+#include "llmc/Frontend/PairedTensors.h"
 
 #include "llmc/Support/Error.h"
 
@@ -46,6 +47,10 @@ struct Checkpoint::Mappings {
   };
   std::mutex mutex;
   std::vector<Map> maps;
+  /// Paired tensors computed last: parts of one tensor are asked for one after another.
+  std::mutex computedMutex;
+  std::vector<std::pair<const PairedTensors *, std::shared_ptr<const std::vector<float>>>>
+      computed;
 
   ~Mappings() {
     for (Map &map : maps)
@@ -68,6 +73,14 @@ uint32_t Checkpoint::addFile(std::string path, uint64_t size) {
   return uint32_t(paths.size() - 1);
 }
 
+void Checkpoint::addFilesOf(const Checkpoint &other) {
+  paths = other.paths;
+  sizes = other.sizes;
+  faults = other.faults;
+  dataPresent = other.dataPresent;
+  shapesPresent = other.shapesPresent;
+}
+
 void Checkpoint::addTensor(CheckpointTensor tensor) {
   auto [it, inserted] = byName.try_emplace(tensor.name, list.size());
   if (!inserted)
@@ -79,6 +92,8 @@ void Checkpoint::addTensor(CheckpointTensor tensor) {
 
 std::span<const std::byte> Checkpoint::data(const CheckpointTensor &tensor) const {
   const std::string &path = paths[tensor.file];
+  if (tensor.paired)
+    throw InternalError("tensor '" + tensor.name + "' has no bytes of its own");
   if (!dataPresent)
     throw InputError(path + ": holds no data for tensor '" + tensor.name +
                      "', only its description; get the whole checkpoint to use weights");
@@ -113,6 +128,26 @@ std::span<const std::byte> Checkpoint::data(const CheckpointTensor &tensor) cons
   return {map.base + tensor.byteOffset, size_t(tensor.byteSize)};
 }
 
+TensorBytes Checkpoint::bytes(const CheckpointTensor &tensor) const {
+  if (!tensor.paired)
+    return {data(tensor), nullptr};
+  auto view = [](std::shared_ptr<const std::vector<float>> values) {
+    std::span<const std::byte> bytes = std::as_bytes(std::span(*values));
+    return TensorBytes{bytes, std::move(values)};
+  };
+  constexpr size_t kept = 2;
+  std::lock_guard lock(mappings->computedMutex);
+  auto &computed = mappings->computed;
+  for (auto &[paired, values] : computed)
+    if (paired == tensor.paired.get())
+      return view(values);
+  auto values = std::make_shared<const std::vector<float>>(pairedValues(*this, tensor));
+  if (computed.size() == kept)
+    computed.erase(computed.begin());
+  computed.emplace_back(tensor.paired.get(), values);
+  return view(std::move(values));
+}
+
 std::vector<float> Checkpoint::values(const CheckpointTensor &tensor) const {
   auto count = elementCount(tensor.shape);
   if (!tensor.format || !tensor.shapeKnown || !count)
@@ -122,6 +157,8 @@ std::vector<float> Checkpoint::values(const CheckpointTensor &tensor) const {
     throw InputError(paths[tensor.file] + ": tensor '" + tensor.name + "' is stored as " +
                      std::string(tensor.format->name) +
                      ", which llmc cannot read yet; readable are " + readableNames());
+  if (tensor.paired)
+    return *bytes(tensor).computed;
   std::vector<float> out(*count);
   dequantize(*tensor.format, data(tensor), out);
   return out;
