@@ -70,7 +70,8 @@ template <typename T> static llvm::Error rotary(llm::RotaryOp op, OpContext<T> &
   if (first < 0 || rope.getWidth() > x.width() - first || int64_t(frequencies.size()) != pairs ||
       (rope.hasLong() && int64_t(longer.size()) != pairs))
     return context.error("rotates " + llvm::Twine(rope.getWidth()) + " channels from " +
-                         llvm::Twine(first) + " on by " + llvm::Twine(frequencies.size()) + " frequencies, the heads have " +
+                         llvm::Twine(first) + " on by " + llvm::Twine(frequencies.size()) +
+                         " frequencies, the heads have " +
                          llvm::Twine(x.width()));
   bool halves = rope.getPairing() == llm::RopePairing::Halves;
   T magnitude = T(rope.getMagnitude());

@@ -186,7 +186,8 @@ LogicalResult PagedAttentionOp::verify() {
   for (auto [name, size] : {std::pair("window", getWindow()), std::pair("chunk", getChunk())})
     if (size && int64_t(*size) <= 0)
       return emitOpError() << name << " must be positive but is " << int64_t(*size);
-  if (std::optional<APFloat> cap = getSoftcap(); cap && failed(verifyPositive(*this, "softcap", *cap)))
+  if (std::optional<APFloat> cap = getSoftcap();
+      cap && failed(verifyPositive(*this, "softcap", *cap)))
     return failure();
   // paged_attention_c4
   if (getSinks()) {
