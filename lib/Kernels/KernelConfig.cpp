@@ -523,7 +523,9 @@ llvm::ArrayRef<KernelGenerator> cpuGenerators() {
            })},
       {"rows", "tuned",
        "any DAG of llm.rms_norm, llm.layer_norm, llm.residual_add, llm.scale, llm.softcap, "
-       "llm.activation, llm.gate and llm.select_rows along rows",
+       "llm.activation, llm.gate and llm.select_rows along rows; llm.binary, llm.offset, llm.clamp, "
+       "llm.softmax, llm.row_stat, llm.mix and llm.position_scale each; what llm.slice, llm.concat, "
+       "llm.transpose, llm.take, llm.put and llm.weight_rows move",
        reads<RowSpec>([](ModuleOp module, const RowSpec &spec, const CPUVariant &variant) {
          std::optional<RowProgram> program;
          std::string problem = fromSpec(spec, program);

@@ -19,8 +19,11 @@ using namespace llm;
 //===----------------------------------------------------------------------===//
 
 static std::string unique(llvm::StringMap<unsigned> &names, StringRef name) {
-  unsigned use = names[name]++;
-  return use ? (name + "." + Twine(use)).str() : name.str();
+  std::string free = name.str();
+  for (unsigned i = 1; names.count(free); ++i)
+    free = (name + "." + Twine(i)).str();
+  names[free]++;
+  return free;
 }
 
 /// `factor` bytes a row.

@@ -208,7 +208,9 @@ void Checker::checkWeights() {
     for (const WeightSource &source : weight.sources) {
       int64_t step = std::max<int64_t>(weight.interleave, 1);
       rows += source.rows;
-      if (!source.values.empty() && int64_t(source.values.size()) != source.rows)
+      // One set for all members, or one for each.
+      int64_t values = int64_t(source.values.size());
+      if (values && values != source.rows && values != source.rows * weight.layers.count())
         fail(path + ".sources", "give " + std::to_string(source.values.size()) + " values for " +
                                     std::to_string(source.rows) + " rows");
       paddedRows += (source.rows + step - 1) / step * step;

@@ -54,22 +54,6 @@ module attributes {llm.model = {architecture = "T"}} {
 
 // -----
 
-!rows = tensor<?x8xf32>
-module attributes {llm.model = {architecture = "T", layers = 1 : i64}} {
-  func.func @step(%x: !rows, %y: !rows, %batch: !llm.batch) -> !rows attributes {llm.entry} {
-    // expected-error @+1 {{carries 2 values; the CPU plan carries one}}
-    %r:2 = llm.repeat [@layer] from 0 count 1 (%x, %y) with (%batch)
-        : (!rows, !rows) with (!llm.batch)
-    return %r#0 : !rows
-  }
-  func.func private @layer(%i: index, %x: !rows, %y: !rows, %batch: !llm.batch)
-      -> (!rows, !rows) {
-    return %y, %x : !rows, !rows
-  }
-}
-
-// -----
-
 !rows = tensor<?x16xf32>
 !heads = tensor<?x2x8xf32>
 !cache = !llm.cache<paged, [2, 8, 8], f32>

@@ -287,7 +287,7 @@ plan.program producer(<name = "t", version = "0", toolchain = "">) model(#model)
       sources [#plan.source<"t", rows = 4>]
   plan.entry @e {
     // expected-error@below {{uses @l for layer 1, it has layers #plan.layers<0 to 1>}}
-    plan.launch @k [#plan.use<@l, read, fixed = 1>] items <1, one>
+    plan.launch @k [#plan.use<@l, read fixed = 1>] items <1, one>
   }
 }
 
@@ -305,7 +305,7 @@ plan.program producer(<name = "t", version = "0", toolchain = "">) model(#model)
       sources [#plan.source<"t", rows = 4>]
   plan.entry @e {
     // expected-error@below {{uses @n of layer 0, it has no layers}}
-    plan.launch @k [#plan.use<@n, read, fixed = 0>] items <1, one>
+    plan.launch @k [#plan.use<@n, read fixed = 0>] items <1, one>
   }
 }
 

@@ -159,7 +159,7 @@ plan.program producer(<name = "llmc", version = "0.1.0", toolchain = "LLVM 22.1.
       // CHECK: {"weights":"up","access":"read","layer":0},
       // CHECK-NEXT: {"state":"kv","access":"readwrite","fixed":1}
       plan.launch @g [#plan.use<@x, readwrite>, #plan.use<@up, read, layer = 0>,
-                      #plan.use<@kv, readwrite, fixed = 1>] items <1, one>
+                      #plan.use<@kv, readwrite fixed = 1>] items <1, one>
       // CHECK: {"observe":{"name":"heads","slice":"x","rows":"tokens","width":64,"heads":4}}
       plan.observe "heads" slice @x rows tokens width 64 heads 4
       // CHECK: {"observe":{"name":"layers.{i}.out","slice":"x","rows":"tokens","width":64,"layer":0}}

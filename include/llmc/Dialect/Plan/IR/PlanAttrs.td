@@ -223,7 +223,7 @@ def Plan_UseAttr : Plan_Attr<"Use", "use"> {
   let summary = "one operand of a step: memory, access, and the layer within the period";
   let description = [{
     `#plan.use<@x, write>`, `#plan.use<@w, read, layer = 0>`: inside a repeat, layer j is
-    `from + iteration * period + j`. `#plan.use<@kv, read, fixed = 3>` is layer 3 itself,
+    `from + iteration * period + j`. `#plan.use<@kv, read fixed = 3>` is layer 3 itself,
     wherever the step stands: what another layer keeps.
   }];
   let parameters = (ins AttrParameter<"::mlir::FlatSymbolRefAttr", "a slice, weights or state">
@@ -232,7 +232,7 @@ def Plan_UseAttr : Plan_Attr<"Use", "use"> {
                         OptionalParameter<"std::optional<int64_t>">:$layer,
                         OptionalParameter<"std::optional<int64_t>">:$fixed);
   let assemblyFormat = [{
-    `<` $symbol `,` $access (`,` `layer` `=` $layer^)? (`,` `fixed` `=` $fixed^)? `>`
+    `<` $symbol `,` $access (`,` `layer` `=` $layer^)? (`fixed` `=` $fixed^)? `>`
   }];
   let builders = [
     AttrBuilder<(ins "::llvm::StringRef":$symbol, "::llmc::plan::Access":$access,
