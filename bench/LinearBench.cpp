@@ -6,17 +6,12 @@
 // probe/read a plain read of as many bytes as the largest weight.
 //
 //===----------------------------------------------------------------------===//
+#include "KernelBench.h"
 #include "llmc/Kernels/CPU/LinearKernels.h"
-#include "mlir/IR/MLIRContext.h"
-#include "llvm/ADT/SmallString.h"
-#include "llvm/Support/FileSystem.h"
 #include <benchmark/benchmark.h>
-#include <cstdlib>
-#include <cstring>
-#include <dlfcn.h>
-#include <memory>
 
 using namespace llmc::kernels;
+using namespace llmc::kernels::bench;
 
 namespace {
 
@@ -29,55 +24,18 @@ LinearSpec makeSpec(Storage storage, int64_t rows, int64_t cols, int64_t tile) {
   return spec;
 }
 
-/// Compiles and loads; dies on failure.
-void *load(mlir::ModuleOp module) {
-  llvm::SmallString<128> folder;
-  if (llvm::sys::fs::createUniqueDirectory("llmc-bench", folder))
-    std::abort();
-  std::string path = (folder + "/kernels.so").str();
-  if (mlir::failed(compileKernels(module, path)))
-    std::abort();
-  void *handle = dlopen(path.c_str(), RTLD_NOW);
-  llvm::sys::fs::remove_directories(folder);
-  if (!handle)
-    std::abort();
-  return handle;
-}
-
-struct Compiler {
-  mlir::MLIRContext context;
-  Compiler() {
-    mlir::DialectRegistry registry;
-    registerKernelDialects(registry);
-    context.appendDialectRegistry(registry);
-    context.loadAllAvailableDialects();
-  }
-  /// The kernels of all specs and variants in one shared object.
-  void *compile(llvm::ArrayRef<LinearSpec> specs) {
-    mlir::OwningOpRef<mlir::ModuleOp> module =
-        mlir::ModuleOp::create(mlir::UnknownLoc::get(&context));
+/// The kernels of all specs and variants in one shared object.
+void *compile(Compiler &compiler, llvm::ArrayRef<LinearSpec> specs) {
+  return compiler.compile([&](mlir::ModuleOp module, const CPUVariant &variant) {
     for (const LinearSpec &spec : specs)
-      for (const CPUVariant &variant : cpuVariants())
-        buildLinearKernel(*module, spec, variant);
-    return load(*module);
-  }
-};
-
-struct Free {
-  void operator()(void *p) const { std::free(p); }
-};
-using Memory = std::unique_ptr<void, Free>;
-Memory allocate(int64_t bytes, int fill) {
-  size_t size = size_t(bytes + 127) / 64 * 64;
-  Memory memory(std::aligned_alloc(64, size));
-  std::memset(memory.get(), fill, size);
-  return memory;
+      buildLinearKernel(module, spec, variant);
+  });
 }
 
 void runLinear(benchmark::State &state, LinearSpec spec, const CPUVariant &variant,
                int64_t tokens) {
   Compiler compiler;
-  void *handle = compiler.compile(spec);
+  void *handle = compile(compiler, spec);
   auto kernel = reinterpret_cast<llmc_kernel_fn>(
       dlsym(handle, (linearKernelName(spec) + variant.suffix.str()).c_str()));
   int64_t bytes = packedBytes(spec.storage, spec.rows, spec.cols, spec.tile);
@@ -169,7 +127,7 @@ void compileModel(benchmark::State &state) {
   specs[1].residual = specs[3].residual = true;
   for (auto _ : state) {
     Compiler compiler;
-    dlclose(compiler.compile(specs));
+    dlclose(compile(compiler, specs));
   }
   state.counters["kernels"] = double(specs.size() * cpuVariants().size());
 }

@@ -84,3 +84,58 @@ func.func @no_product(%x: tensor<?x64xf32>, %w: !llm.weight<[64, 64], #llm.dense
   %y = llm.gate silu %g, %x : tensor<?x64xf32>
   return %y : tensor<?x64xf32>
 }
+
+// -----
+
+!experts = !llm.weight<[8, 128, 64], #llm.dense<f32>>
+!rows = tensor<?x64xf32>
+!choice = tensor<?x2xi32>
+!chosen = tensor<?x2x128xf32>
+
+// CHECK-LABEL: func.func @experts
+func.func @experts(%x: !rows, %c: !choice, %wg: !experts, %wu: !experts) -> !chosen {
+  // CHECK: llm.fusion "gated-linear"
+  // CHECK: llm.expert_linear
+  // CHECK: llm.expert_linear
+  // CHECK: llm.gate silu
+  // expected-remark @+1 {{[Passed] gated-linear}}
+  %g = llm.expert_linear %x, %c, %wg : (!rows, !choice, !experts) -> !chosen
+  %u = llm.expert_linear %x, %c, %wu : (!rows, !choice, !experts) -> !chosen
+  %y = llm.gate silu %g, %u : !chosen
+  return %y : !chosen
+}
+
+// -----
+
+!experts = !llm.weight<[8, 128, 64], #llm.dense<f32>>
+!rows = tensor<?x64xf32>
+!choice = tensor<?x2xi32>
+!chosen = tensor<?x2x128xf32>
+
+// CHECK-LABEL: func.func @other_choices
+func.func @other_choices(%x: !rows, %c: !choice, %d: !choice, %w: !experts) -> !chosen {
+  // CHECK-NOT: llm.fusion
+  %g = llm.expert_linear %x, %c, %w : (!rows, !choice, !experts) -> !chosen
+  %u = llm.expert_linear %x, %d, %w : (!rows, !choice, !experts) -> !chosen
+  // expected-remark @+1 {{Reason="gate and up are products of different choices of experts"}}
+  %y = llm.gate silu %g, %u : !chosen
+  return %y : !chosen
+}
+
+// -----
+
+!experts = !llm.weight<[8, 128, 64], #llm.dense<f32>>
+!fewer = !llm.weight<[4, 128, 64], #llm.dense<f32>>
+!rows = tensor<?x64xf32>
+!choice = tensor<?x2xi32>
+!chosen = tensor<?x2x128xf32>
+
+// CHECK-LABEL: func.func @other_counts
+func.func @other_counts(%x: !rows, %c: !choice, %w: !experts, %v: !fewer) -> !chosen {
+  // CHECK-NOT: llm.fusion
+  %g = llm.expert_linear %x, %c, %w : (!rows, !choice, !experts) -> !chosen
+  %u = llm.expert_linear %x, %c, %v : (!rows, !choice, !fewer) -> !chosen
+  // expected-remark @+1 {{Reason="gate and up have different numbers of experts"}}
+  %y = llm.gate silu %g, %u : !chosen
+  return %y : !chosen
+}

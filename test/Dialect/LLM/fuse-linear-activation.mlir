@@ -43,3 +43,16 @@ func.func @other_use(%x: tensor<?x64xf32>, %w: !llm.weight<[64, 64], #llm.dense<
   %y = llm.activation relu %p : tensor<?x64xf32>
   return %y : tensor<?x64xf32>
 }
+
+// -----
+
+// CHECK-LABEL: func.func @experts
+func.func @experts(%x: tensor<?x64xf32>, %c: tensor<?x2xi32>, %w: !llm.weight<[8, 32, 64], #llm.dense<f32>>) -> tensor<?x2x32xf32> {
+  // CHECK: llm.fusion "linear-activation"
+  // CHECK: llm.expert_linear
+  // CHECK: llm.activation
+  // expected-remark @+1 {{[Passed] linear-activation}}
+  %p = llm.expert_linear %x, %c, %w : (tensor<?x64xf32>, tensor<?x2xi32>, !llm.weight<[8, 32, 64], #llm.dense<f32>>) -> tensor<?x2x32xf32>
+  %y = llm.activation relu %p : tensor<?x2x32xf32>
+  return %y : tensor<?x2x32xf32>
+}

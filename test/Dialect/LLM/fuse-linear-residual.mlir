@@ -46,3 +46,18 @@ func.func @other_use(%x: tensor<?x64xf32>, %a: tensor<?x64xf32>, %w: !llm.weight
   %y = llm.residual_add %x, %p : tensor<?x64xf32>
   return %y : tensor<?x64xf32>
 }
+
+// -----
+
+// The sum over a token's experts has the same epilogue.
+
+// CHECK-LABEL: func.func @experts
+func.func @experts(%x: tensor<?x64xf32>, %e: tensor<?x2x64xf32>, %w: tensor<?x2xf32>) -> tensor<?x64xf32> {
+  // CHECK: llm.fusion "linear-residual"
+  // CHECK: llm.expert_sum
+  // CHECK: llm.residual_add
+  // expected-remark @+1 {{[Passed] linear-residual | Category:fusion | Function=experts | bytes_per_token_saved=512, launches_saved=1, ops=2}}
+  %s = llm.expert_sum %e by %w : (tensor<?x2x64xf32>, tensor<?x2xf32>) -> tensor<?x64xf32>
+  %y = llm.residual_add %x, %s : tensor<?x64xf32>
+  return %y : tensor<?x64xf32>
+}

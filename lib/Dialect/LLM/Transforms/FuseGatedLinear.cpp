@@ -12,8 +12,8 @@ using namespace llmc::llm;
 
 /// The predicate that keeps `product` out, or nothing.
 static std::string whyNot(StringRef name, Value value, GateOp gate) {
-  auto product = value.getDefiningOp<LinearOp>();
-  if (!product)
+  Operation *product = value.getDefiningOp();
+  if (!isa_and_present<LinearOp, ExpertLinearOp>(product))
     return (name + " comes from " + describeSource(value)).str();
   if (product->getBlock() != gate->getBlock())
     return (name + " is made in another block").str();
@@ -22,18 +22,32 @@ static std::string whyNot(StringRef name, Value value, GateOp gate) {
   return {};
 }
 
+static WeightType weightOf(Operation *product) {
+  if (auto expert = dyn_cast<ExpertLinearOp>(product))
+    return cast<WeightType>(expert.getWeight().getType());
+  return cast<WeightType>(cast<LinearOp>(product).getWeight().getType());
+}
+
 static std::string whyNot(GateOp gate) {
   if (std::string reason = whyNot("gate", gate.getGate(), gate); !reason.empty())
     return reason;
   if (std::string reason = whyNot("up", gate.getUp(), gate); !reason.empty())
     return reason;
-  auto g = gate.getGate().getDefiningOp<LinearOp>(), u = gate.getUp().getDefiningOp<LinearOp>();
-  if (g.getInput() != u.getInput())
+  Operation *g = gate.getGate().getDefiningOp(), *u = gate.getUp().getDefiningOp();
+  if (g->getName() != u->getName())
+    return "gate is a product of " + g->getName().getStringRef().str() + ", up of " +
+           u->getName().getStringRef().str();
+  if (g->getOperand(0) != u->getOperand(0))
     return "gate and up are products of different inputs";
-  auto storageOf = [](LinearOp op) { return cast<WeightType>(op.getWeight().getType()); };
-  if (storageOf(g).getStorage() != storageOf(u).getStorage())
-    return "gate is stored as " + storageOf(g).getStorageName() + ", up as " +
-           storageOf(u).getStorageName();
+  if (auto expert = dyn_cast<ExpertLinearOp>(g)) {
+    if (expert.getChoice() != cast<ExpertLinearOp>(u).getChoice())
+      return "gate and up are products of different choices of experts";
+    if (weightOf(g).getShape()[0] != weightOf(u).getShape()[0])
+      return "gate and up have different numbers of experts";
+  }
+  if (weightOf(g).getStorage() != weightOf(u).getStorage())
+    return "gate is stored as " + weightOf(g).getStorageName() + ", up as " +
+           weightOf(u).getStorageName();
   return {};
 }
 

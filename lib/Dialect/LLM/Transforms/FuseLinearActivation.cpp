@@ -12,8 +12,8 @@ using namespace llmc::llm;
 
 static std::string whyNot(ActivationOp activation) {
   Value value = activation.getInput();
-  auto product = value.getDefiningOp<LinearOp>();
-  if (!product)
+  Operation *product = value.getDefiningOp();
+  if (!isa_and_present<LinearOp, ExpertLinearOp>(product))
     return "the input comes from " + describeSource(value);
   if (product->getBlock() != activation->getBlock())
     return "the input is made in another block";

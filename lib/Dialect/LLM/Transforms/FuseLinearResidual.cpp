@@ -12,8 +12,8 @@ using namespace llmc::llm;
 
 static std::string whyNot(ResidualAddOp add) {
   Value delta = add.getDelta();
-  auto product = delta.getDefiningOp<LinearOp>();
-  if (!product)
+  Operation *product = delta.getDefiningOp();
+  if (!isa_and_present<LinearOp, ExpertSumOp>(product))
     return "delta comes from " + describeSource(delta);
   if (product->getBlock() != add->getBlock())
     return "delta is made in another block";
