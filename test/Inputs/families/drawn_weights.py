@@ -1,7 +1,7 @@
 """Weights that follow from a tensor's name and shape alone, so that references need not store them.
 
 Element k of a tensor is u = (bits - 2^23) / 2^24, from -0.5 to 0.5, where bits are the upper 24 bits of
-splitmix64(FNV-1a(name) + k); exact in f32. Norm weights are 1 + u, biases u, matrices 3 u / sqrt(columns)
+splitmix64(FNV-1a(name) + k); exact in f32. Norm weights and factors are 1 + u, biases u, matrices 3 u / sqrt(columns)
 rounded to a multiple of 2^-20.
 """
 import array
@@ -10,6 +10,8 @@ import math
 MASK = (1 << 64) - 1
 # Norms by the parts of their names, in all the families that are referenced.
 NORMS = ("norm", "ln_", ".ln.", "layernorm", "ln_f", "_ln.")
+# Factors of a whole layer: values near zero would leave nothing of it.
+FACTORS = (".layer_scalar",)
 # Stored, but the same in every checkpoint.
 CONSTANTS = {"act_fn.beta": 0.5, "act_fn.eps": -1e-6}
 
@@ -35,7 +37,7 @@ def weights(name, shape):
         if name.endswith(end):
             return array.array("f", [value])
     numbers = uniform(seed(name), math.prod(shape))
-    if name.endswith(".weight") and any(part in name.lower() for part in NORMS):
+    if name.endswith(FACTORS) or name.endswith(".weight") and any(part in name.lower() for part in NORMS):
         return array.array("f", (1 + u for u in numbers))
     if len(shape) < 2:
         return array.array("f", numbers)
