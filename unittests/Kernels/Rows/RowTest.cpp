@@ -412,7 +412,7 @@ TEST(RowTest, ScalarsAndStatistics) {
     for (auto [i, p] : llvm::enumerate(programs)) {
       Launch launch(*p, 4);
       for (unsigned operand = 0; operand < p->operandCount(); ++operand)
-        launch.fill(operand, 4 * 200, operand + 1);
+        launch.fill(operand, 4 * 200, operand + 1, -1, 1);
       if (p == &chosen)
         launch.rows[2][0] = 3;
       auto want = launch.reference();
