@@ -104,7 +104,7 @@ TEST(Expression, CallsAndTensors) {
   evaluate(*parseExpression("x + y", {}), names);
   evaluate(*parseExpression("2 * x", {}), names);
   EXPECT_THAT(names.calls, testing::ElementsAre("attend(%1,%2,'paged',window:null,scale:0.5,)",
-                                                "+(%1,%2,)", "*(%1,2,)"));
+                                                "+(%1,%2,)", "*(2,%1,)"));
 }
 
 TEST(Expression, Statements) {
@@ -157,4 +157,25 @@ TEST(Expression, LayerNames) {
   EXPECT_EQ(expandLayerName("hidden.{i+1}", 4), "hidden.5");
   EXPECT_EQ(expandLayerName("{i}.{i}", 2), "2.2");
   EXPECT_EQ(expandLayerName("plain{", 2), "plain{");
+}
+
+TEST(Expression, ListsObjectsAndQuantiles) {
+  EXPECT_EQ(eval("last_index_of(['a', 'b', 'a', 'b'], 'a', 4)"), Value(2));
+  EXPECT_EQ(eval("last_index_of(['a', 'b', 'a', 'b'], 'a', 2)"), Value(0));
+  EXPECT_EQ(eval("last_index_of(['a'], 'b', 1)"), Value());
+  EXPECT_EQ(eval("is_list([1])"), Value(true));
+  EXPECT_EQ(eval("is_list(1)"), Value(false));
+  EXPECT_EQ(eval("entry('{\"2\": {\"n\": 5}}', 2, 'n')"), Value(5));
+  EXPECT_EQ(eval("entry('{\"2\": {\"n\": 5}}', 3, 'n')"), Value());
+  EXPECT_EQ(eval("entry(null, 3, 'n')"), Value());
+  EXPECT_EQ(eval("only_fields('{\"2\": {\"n\": 5}}', ['n', 'm'])"), Value(true));
+  EXPECT_EQ(eval("only_fields('{\"2\": {\"n\": 5}}', ['m'])"), Value(false));
+  EXPECT_THAT([] { eval("entry('text', 1)"); },
+              testing::ThrowsMessage<InputError>(HasSubstr("needs an object")));
+  // The quantiles of tables.
+  EXPECT_NEAR(eval("normal_quantile(0.95)").asDouble(), 1.6448536269514722, 1e-14);
+  EXPECT_NEAR(eval("normal_quantile(0.5)").asDouble(), 0, 1e-15);
+  EXPECT_NEAR(eval("normal_quantile(0.001)").asDouble(), -3.090232306167813, 1e-13);
+  EXPECT_THAT([] { eval("normal_quantile(1)"); },
+              testing::ThrowsMessage<InputError>(HasSubstr("needs a number between 0 and 1")));
 }
