@@ -175,6 +175,28 @@ const Mutation mutations[] = {
     {"weightSmall", [](json &m) { m["weights"][0]["bytes"] = 448; }, "takes 512"},
     {"weightSource", [](json &m) { m["weights"][0]["sources"] = json::array(); },
      "weights[0].sources: is empty"},
+    {"weightMatrices", [](json &m) { m["weights"][0]["matrices"] = 3; },
+     "weights[0].matrices: is 3"},
+    {"weightMatrixSmall", [](json &m) { m["weights"][0]["matrices"] = 2; }, "takes 512 a matrix"},
+    {"weightView",
+     [](json &m) {
+       m["weights"][0]["sources"][0]["view"] = {
+           {"stored", {4, 4}}, {"first", 0}, {"strides", {4, 1}}};
+     },
+     "lead beyond the end of the tensor"},
+    {"weightViewStrides",
+     [](json &m) {
+       m["weights"][0]["sources"][0]["view"] = {
+           {"stored", {4096}}, {"first", 0}, {"strides", {1}}};
+     },
+     "strides: are 1, the weight needs 3"},
+    {"weightViewTransposed",
+     [](json &m) {
+       m["weights"][0]["sources"][0]["transposed"] = true;
+       m["weights"][0]["sources"][0]["view"] = {
+           {"stored", {4096}}, {"first", 0}, {"strides", {16, 1}}};
+     },
+     "stands beside a range of rows or transposed"},
     {"weightRows", [](json &m) { m["weights"][0]["sources"][0]["rows"] = 4; }, "give 4 rows"},
     {"weightValues",
      [](json &m) {
