@@ -112,7 +112,10 @@ private:
     bool eight = is(tensor, {"f8e4m3", "i8"}) || !tensor.format;
     if (ends(tensor.name, ".weight") && is(tensor, {"u8"}))
       return pairModelopt(tensor);
-    if (!ends(tensor.name, "_bias") && eight)
+    bool isScale = false;
+    for (const char *suffix : {"_scale", "_scale_inv", ".scale", "_scale_2", "_bias"})
+      isScale |= ends(tensor.name, suffix);
+    if (eight && !isScale)
       pairScaled(tensor);
   }
 

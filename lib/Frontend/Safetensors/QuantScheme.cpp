@@ -90,7 +90,8 @@ private:
            // What modelopt adds where only the experts are of another format.
            "config_groups", "ignore", "quant_algo", "moe_quant_algo", "kv_cache_quant_algo",
            "kv_cache_scheme", "group_size", "producer", "quantized_layers"});
-    if (std::string format = text("fmt"); !format.empty() && format != "e4m3")
+    std::string format = text("fmt");
+    if (!format.empty() && format != "e4m3" && format != "float8_e4m3fn")
       fail("quantization_config.fmt", *root.find("fmt"), "\"e4m3\"");
     readBlock(root.find("weight_block_size"), "quantization_config.weight_block_size");
   }
