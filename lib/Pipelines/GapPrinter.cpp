@@ -209,7 +209,7 @@ std::vector<std::string> writeSpecifications(const GapReport &report, const std:
     out << "\n## How to prove it\n\n`" << name << ".mlir` holds a program of the operator alone for "
         << "each line above, with seeded weights in place of real ones. The evaluator defines the "
         << "right numbers:\n\n```\nllmc-opt " << name
-        << ".mlir --split-input-file --llm-verify-model\nllmc-opt " << name << ".mlir --target="
+        << ".mlir --split-input-file\nllmc-opt " << name << ".mlir --target="
         << report.target << " --weights=none --check-passes -o out\n```\n";
     for (const auto &[ending, text] : {std::pair(".md", &page), std::pair(".mlir", &test)}) {
       SmallString<256> path(folder);

@@ -1,6 +1,7 @@
 //===- OperatorProgram.cpp - a program of one operation -------------------===//
 #include "OperatorProgram.h"
 
+#include "llmc/Dialect/LLM/Analysis/OperatorWork.h"
 #include "llmc/Dialect/LLM/IR/LLMDialect.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -55,13 +56,18 @@ public:
     // Such an operation is seen by what reads it.
     Operation *root = op;
     if (op->getNumResults() && llvm::none_of(op->getResultTypes(), isRows) &&
-        !isa<CacheType>(op->getResult(0).getType()) && !op->getResult(0).use_empty())
-      root = *op->getResult(0).getUsers().begin();
+        !isa<CacheType>(op->getResult(0).getType()))
+      for (Operation *user : op->getResult(0).getUsers())
+        if (isOperator(user))
+          root = user;
     collect(root);
 
     OpBuilder b = OpBuilder::atBlockEnd(module->getBody());
-    for (StringAttr name : symbols)
-      b.clone(*SymbolTable::lookupSymbolIn(source, name));
+    for (StringAttr name : symbols) {
+      Operation *family = b.clone(*SymbolTable::lookupSymbolIn(source, name));
+      if (family->hasAttr("layers"))
+        family->setAttr("layers", LayersAttr::get(module->getContext(), {0, 1}));
+    }
 
     // Arguments: the results, as what the layer replaces, then what it reads.
     SmallVector<Type> carried, read;
@@ -72,10 +78,11 @@ public:
     bool isDummy = carried.empty();
     if (isDummy)
       carried.push_back(plainRows);
-    Value index, batch;
+    Value batch;
+    SmallVector<Value> layerNumbers;
     for (Value value : inputs) {
       if (value.getType().isIndex())
-        index = value;
+        layerNumbers.push_back(value);
       else if (isa<BatchType>(value.getType()))
         batch = value;
       else
@@ -84,7 +91,7 @@ public:
     SmallVector<Type> invariants = read;
     invariants.push_back(BatchType::get(module->getContext()));
 
-    // A layer, since weights and state may be those of one.
+    // One layer, since weights and state may be those of layers.
     SmallVector<Type> layerTypes{b.getIndexType()};
     llvm::append_range(layerTypes, carried);
     llvm::append_range(layerTypes, invariants);
@@ -94,8 +101,8 @@ public:
     Block *body = layer.addEntryBlock();
     OpBuilder inside = OpBuilder::atBlockEnd(body);
     IRMapping map;
-    if (index)
-      map.map(index, body->getArgument(0));
+    for (Value number : layerNumbers)
+      map.map(number, body->getArgument(0));
     size_t next = 1 + carried.size();
     for (Value value : inputs)
       if (!value.getType().isIndex() && !isa<BatchType>(value.getType()))
@@ -125,7 +132,7 @@ public:
     OpBuilder main = OpBuilder::atBlockEnd(step);
     auto repeat = RepeatOp::create(
         main, root->getLoc(), carried, b.getArrayAttr({FlatSymbolRefAttr::get(layer)}),
-        main.getI64IntegerAttr(layerOf(root)), main.getI64IntegerAttr(1),
+        main.getI64IntegerAttr(0), main.getI64IntegerAttr(1),
         step->getArguments().take_front(carried.size()),
         step->getArguments().drop_front(carried.size()));
     func::ReturnOp::create(main, root->getLoc(), repeat.getResults());
@@ -137,10 +144,13 @@ private:
     auto facts = source->getAttrOfType<DictionaryAttr>("llm.model");
     if (!facts)
       return;
+    // Others speak of all layers and of logits, which the program does not have.
     SmallVector<NamedAttribute> kept;
-    for (NamedAttribute fact : facts)
-      if (fact.getName() != "vocab_size") // that of logits, which these rows are not
-        kept.push_back(fact);
+    for (StringRef name : {"architecture", "context_length", "description"})
+      if (Attribute fact = facts.get(name))
+        kept.emplace_back(StringAttr::get(source.getContext(), name), fact);
+    kept.emplace_back(StringAttr::get(source.getContext(), "layers"),
+                      IntegerAttr::get(IntegerType::get(source.getContext(), 64), 1));
     module->setAttr("llm.model", DictionaryAttr::get(source.getContext(), kept));
   }
 
@@ -162,21 +172,6 @@ private:
         if (SymbolTable::lookupSymbolIn(source, symbol.getAttr()))
           symbols.insert(symbol.getAttr());
     ops.push_back(op);
-  }
-
-  /// A layer that the operation is computed in; 0 outside of layers.
-  int64_t layerOf(Operation *op) {
-    auto function = op->getParentOfType<func::FuncOp>();
-    int64_t layer = 0;
-    source.walk([&](RepeatOp repeat) {
-      for (auto [i, callee] : llvm::enumerate(repeat.getCallees()))
-        if (cast<FlatSymbolRefAttr>(callee).getAttr() == function.getSymNameAttr()) {
-          layer = repeat.getFrom() + int64_t(i);
-          return WalkResult::interrupt();
-        }
-      return WalkResult::advance();
-    });
-    return layer;
   }
 
   ModuleOp source;

@@ -254,7 +254,10 @@ TEST_F(TwoRanks, AgreeBitForBit) {
   std::vector<std::unique_ptr<rt::Rank>> ranks;
   for (int r = 0; r < 2; ++r) {
     ranks.push_back(std::make_unique<rt::Rank>(*artifact, rt::Rank::Setup{r, 1, &options}));
-    ranks.back()->allocate(4, &batch);
+    ranks.back()->allocate({.sequences = 1, .blocks = 4, .blockTokens = 16, .maxContext = 64,
+                            .compiledContext = 64, .modelContext = 64, .permuted = false,
+                            .recomputeBeyond = {}, .slots = false},
+                           &batch);
     std::vector<std::unique_ptr<rt::Communicator>> groups;
     groups.push_back(std::move(members[size_t(r)]));
     ranks.back()->setCommunicators(std::move(groups));

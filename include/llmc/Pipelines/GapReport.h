@@ -41,7 +41,7 @@ struct GapReport {
     llm::OperatorWork composedPrefill, composedDecode;
     /// Of a missing one.
     std::string reason;
-    /// Where in the model it stands first: `model.layers.{i}.self_attn…`.
+    /// Blocks of the description that it stands in first: `decoder.attention.attend`.
     std::string location;
     /// A program of it alone, as text.
     std::string program;

@@ -216,11 +216,11 @@ std::vector<std::pair<std::string, std::string>> operatorFacts(Operation *op) {
         add("cache", stringifyCacheKind(cache.getKind()));
       })
       .Default([&](Operation *other) {
+        bool isProduct = isa<LinearOp, OutputHeadOp, HeadLinearOp, ExpertLinearOp>(other);
         if (other->getNumOperands())
-          widths(isa<LinearOp, OutputHeadOp, HeadLinearOp, ExpertLinearOp>(other) ? "in" : "width",
-                 other->getOperand(0).getType());
+          widths(isProduct ? "in" : "width", other->getOperand(0).getType());
         if (other->getNumResults() &&
-            (!other->getNumOperands() ||
+            (isProduct || !other->getNumOperands() ||
              other->getOperand(0).getType() != other->getResult(0).getType()))
           widths("out", other->getResult(0).getType());
       });

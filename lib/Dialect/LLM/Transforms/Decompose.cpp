@@ -118,12 +118,12 @@ LogicalResult decompose(Operation *op, RewriterBase &rewriter) {
         return f.activated(Activation::Sqrt, f.statistic(RowStatistic::Mean, f.mul(d, d)));
       })
       .Case([&](RMSNormOp norm) -> Value {
+        // The scale of a head would need its row once a head.
+        if (norm.getScale() && cast<RankedTensorType>(norm.getType()).getRank() != 2)
+          return {};
         Value y = f.normalised(norm.getInput(), number(norm.getEpsilon()));
         if (!norm.getScale())
           return y;
-        // A scale of one head would need its row once a head.
-        if (cast<RankedTensorType>(norm.getType()).getRank() != 2)
-          return {};
         Value scale = WeightRowsOp::create(rewriter, loc, norm.getScale(), batchOf(op));
         return f.mul(y, f.shifted(scale, number(norm.getOffset())));
       })
