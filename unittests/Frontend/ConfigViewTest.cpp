@@ -49,6 +49,24 @@ TEST(ConfigView, OlderKeysOfOneLayerTypeOnly) {
   EXPECT_EQ(config.finish({}).unknown.size(), 3u);
 }
 
+TEST(ConfigView, ARecordIsTheSameHoweverOftenItIsAskedFor) {
+  ConfigView config = view("{}");
+  ConfigView::RopeRequest request{8, 10000.0, "", "rope"};
+  request.otherwise = {{"rope_type", Json::makeString("linear")},
+                       {"rope_theta", Json::makeDouble(500.0)},
+                       {"factor", Json::makeDouble(4.0)}};
+  for (int time = 0; time < 3; ++time) {
+    RopeRecord rope = config.rope(request);
+    EXPECT_EQ(rope.type, RopeType::Linear) << time;
+    EXPECT_EQ(rope.theta, 500.0) << time;
+    EXPECT_EQ(rope.factor, 4.0) << time;
+    // One without defaults asks for fields that the config does not have.
+    EXPECT_EQ(config.rope({8, 10000.0, "", "rope"}).type, RopeType::Default) << time;
+    EXPECT_EQ(config.rope({8, 10000.0, "full_attention", "rope"}).theta, 10000.0) << time;
+  }
+  EXPECT_TRUE(config.finish({}).unknown.empty());
+}
+
 TEST(ConfigView, OriginalContextAtTheTop) {
   std::string fields = R"("rope_scaling": {"type": "su", "short_factor": [1, 1, 1, 1],
                           "long_factor": [2, 2, 2, 2]}, "max_position_embeddings": 64)";

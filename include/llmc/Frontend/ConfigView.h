@@ -107,6 +107,8 @@ private:
   void mark(const Spellings &spellings, const std::string &user);
   [[noreturn]] void contradiction(const Entry &a, const Entry &b) const;
   const Entry *ropeField(const RopeRequest &request, const std::string &field);
+  /// Of a field in the record of a layer type; null where the config has none.
+  const Spellings *ropeSpellings(const std::string &group, const std::string &field) const;
   /// Whether the config has any field of the record that is meant.
   bool hasRope(const RopeRequest &request) const;
   void markIrrelevantRope(const RopeRequest &request, std::initializer_list<const char *> fields);

@@ -17,16 +17,22 @@ const ConfigView::Entry *ConfigView::ropeField(const RopeRequest &request,
   for (const std::string &group : {request.layerType, std::string()}) {
     if (group.empty() && !request.shared)
       continue;
-    auto fields = ropeFields.find(group);
-    if (fields == ropeFields.end())
+    const Spellings *spellings = ropeSpellings(group, field);
+    if (!spellings)
       continue;
-    auto it = fields->second.find(field);
-    if (it == fields->second.end())
-      continue;
-    mark(it->second, request.user);
-    return &it->second.front();
+    mark(*spellings, request.user);
+    return &spellings->front();
   }
   return nullptr;
+}
+
+const ConfigView::Spellings *ConfigView::ropeSpellings(const std::string &group,
+                                                       const std::string &field) const {
+  auto fields = ropeFields.find(group);
+  if (fields == ropeFields.end())
+    return nullptr;
+  auto it = fields->second.find(field);
+  return it == fields->second.end() ? nullptr : &it->second;
 }
 
 bool ConfigView::hasRope(const RopeRequest &request) const {
@@ -298,8 +304,8 @@ RopeRecord ConfigView::rope(const RopeRequest &request) {
     std::string values;
     std::set<std::string> groups = {request.layerType, ""};
     for (const std::string &group : groups)
-      for (const auto &[field, spellings] : ropeFields[group])
-        if (!spellings.empty())
+      if (auto fields = ropeFields.find(group); fields != ropeFields.end())
+        for (const auto &[field, spellings] : fields->second)
           values += (values.empty() ? "" : ", ") + spellings.front().path + " = " +
                     spellings.front().value->dump(80);
     if (positions)
@@ -320,8 +326,9 @@ void ConfigView::markIrrelevantRope(const RopeRequest &request,
     groups.insert("");
   for (const std::string &group : groups)
     for (const char *field : fields)
-      for (const Entry &entry : ropeFields[group][field])
-        irrelevantPatterns.push_back(entry.path);
+      if (const Spellings *spellings = ropeSpellings(group, field))
+        for (const Entry &entry : *spellings)
+          irrelevantPatterns.push_back(entry.path);
 }
 
 } // namespace llmc::frontend
