@@ -1,4 +1,9 @@
 //===- KernelConfig.cpp - kernels as attributes, and their registry -------===//
+//
+// The fields of every kernel's parameters and the table of generators, which name
+// each other: one list, long because there are many kernels.
+//
+//===----------------------------------------------------------------------===//
 #include "llmc/Kernels/KernelConfig.h"
 
 #include "SpecArchive.h"

@@ -58,7 +58,6 @@ public:
 
   void grade(Operation *op, Row &row) {
     OwningOpRef<ModuleOp> program = programOf(op);
-    row.program = printed(*program);
     row.reason = whyNot(op, *program, row.by);
     if (row.reason.empty()) {
       row.grade = Grade::Covered;
@@ -66,6 +65,8 @@ public:
     }
     if (composes(op, row))
       row.grade = Grade::Composable;
+    else
+      row.program = printed(*program);
   }
 
 private:

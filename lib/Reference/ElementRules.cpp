@@ -1,5 +1,6 @@
 //===- ElementRules.cpp - arithmetic of rows, heads and streams -----------===//
 #include "RuleSets.h"
+#include "Transform.h"
 
 #include "llmc/Dialect/LLM/IR/Elements.h"
 #include "llmc/Reference/Evaluator.h"
@@ -76,15 +77,6 @@ template <typename T> static llvm::Error weightRows(llm::WeightRowsOp op, OpCont
   const std::vector<float> &values = *weight.values;
   for (int64_t t = 0; t < y.rows(); ++t)
     std::copy(values.begin(), values.end(), y.row(t));
-  context.result(std::move(y));
-  return llvm::Error::success();
-}
-
-template <typename T, typename Function>
-static llvm::Error transform(const HostTensor<T> &x, OpContext<T> &context, Function function) {
-  HostTensor<T> y(x.shape);
-  for (size_t i = 0; i < y.data.size(); ++i)
-    y.data[i] = function(x.data[i]);
   context.result(std::move(y));
   return llvm::Error::success();
 }

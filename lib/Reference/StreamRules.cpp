@@ -1,5 +1,6 @@
 //===- StreamRules.cpp - gates and stream arithmetic ------------------===//
 #include "RuleSets.h"
+#include "Transform.h"
 
 #include "llmc/Reference/Evaluator.h"
 
@@ -55,15 +56,6 @@ static llvm::Error combine(const HostTensor<T> &a, const HostTensor<T> &b,
   HostTensor<T> y(a.shape);
   for (size_t i = 0; i < y.data.size(); ++i)
     y.data[i] = function(a.data[i], b.data[i]);
-  context.result(std::move(y));
-  return llvm::Error::success();
-}
-
-template <typename T, typename Function>
-static llvm::Error transform(const HostTensor<T> &x, OpContext<T> &context, Function function) {
-  HostTensor<T> y(x.shape);
-  for (size_t i = 0; i < y.data.size(); ++i)
-    y.data[i] = function(x.data[i]);
   context.result(std::move(y));
   return llvm::Error::success();
 }

@@ -4,6 +4,7 @@
 #include "llmc/Frontend/Description.h"
 #include "llmc/Frontend/DescriptionOptions.h"
 #include "llmc/Frontend/Diff.h"
+#include "llmc/Pipelines/CompileFlags.h"
 
 #include <CLI/CLI.hpp>
 #include <iostream>
@@ -29,18 +30,8 @@ void addDiffCommand(CLI::App &app, int &exitCode) {
       ->required();
   command->add_option("model_b", arguments->b, "The other one")->required();
   command->add_flag("--json", arguments->json, "Print one JSON object (docs/Diff.md)");
-  command
-      ->add_option("--description", arguments->descriptions.files,
-                   "A description of your own; wins over those that ship (repeatable)")
-      ->allow_extra_args(false);
-  command
-      ->add_option("--exclude-description", arguments->descriptions.excluded,
-                   "model_type whose description may not be used (repeatable)")
-      ->allow_extra_args(false);
-  command
-      ->add_option("--accept-key", arguments->descriptions.acceptKeys,
-                   "Config key that may be unknown (repeatable)")
-      ->allow_extra_args(false);
+  addDescriptionFlags(*command, arguments->descriptions,
+                      "Config key that may be unknown (repeatable)");
   command->callback([arguments, &exitCode] {
     frontend::DescriptionSet set;
     addDescriptions(set, arguments->descriptions);

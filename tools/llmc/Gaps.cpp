@@ -3,6 +3,7 @@
 
 #include "llmc/Frontend/DescriptionOptions.h"
 #include "llmc/InitAllDialects.h"
+#include "llmc/Pipelines/CompileFlags.h"
 #include "llmc/Pipelines/Compiler.h"
 #include "llmc/Pipelines/GapReport.h"
 #include "llmc/Support/Error.h"
@@ -76,18 +77,8 @@ void addGapsCommand(CLI::App &app, int &exitCode) {
   command->add_option("--specifications", arguments->specifications,
                       "New folder for a page and a test of every missing operator");
   command->add_flag("--json", arguments->json, "Print one JSON object (docs/Gaps.md)");
-  command
-      ->add_option("--description", arguments->descriptions.files,
-                   "A description of your own; wins over those that ship (repeatable)")
-      ->allow_extra_args(false);
-  command
-      ->add_option("--exclude-description", arguments->descriptions.excluded,
-                   "model_type whose description may not be used (repeatable)")
-      ->allow_extra_args(false);
-  command
-      ->add_option("--accept-key", arguments->descriptions.acceptKeys,
-                   "Config key that may be unknown (repeatable)")
-      ->allow_extra_args(false);
+  addDescriptionFlags(*command, arguments->descriptions,
+                      "Config key that may be unknown (repeatable)");
   command->callback([arguments, &exitCode] {
     std::filesystem::path shared = sharedFiles();
     frontend::TargetFile target =

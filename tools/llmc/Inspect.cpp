@@ -5,6 +5,7 @@
 #include "llmc/Frontend/DescriptionOptions.h"
 #include "llmc/Frontend/Inspect.h"
 #include "llmc/InitAllDialects.h"
+#include "llmc/Pipelines/CompileFlags.h"
 #include "llmc/Pipelines/Compiler.h"
 #include "llmc/Support/Error.h"
 #include "llmc/Support/Target.h"
@@ -71,18 +72,8 @@ void addInspectCommand(CLI::App &app, int &exitCode) {
   command->add_flag("--json", arguments->json, "Print one JSON object (docs/Inspect.md)");
   command->add_option("--target", arguments->inspect.target, "Target that has to run it")
       ->capture_default_str();
-  command
-      ->add_option("--description", arguments->descriptions.files,
-                   "A description of your own; wins over those that ship (repeatable)")
-      ->allow_extra_args(false);
-  command
-      ->add_option("--exclude-description", arguments->descriptions.excluded,
-                   "model_type whose description may not be used (repeatable)")
-      ->allow_extra_args(false);
-  command
-      ->add_option("--accept-key", arguments->descriptions.acceptKeys,
-                   "Config key that may be unknown (repeatable)")
-      ->allow_extra_args(false);
+  addDescriptionFlags(*command, arguments->descriptions,
+                      "Config key that may be unknown (repeatable)");
   command->callback([arguments, &exitCode] {
     if (!findTarget(arguments->inspect.target))
       throw UsageError("--target=" + arguments->inspect.target + " is not known; known: " +

@@ -22,16 +22,16 @@ struct CompileFlags {
   std::string fusion = "on", from = "import", to = "package";
 };
 
-inline void addDescriptionFlags(CLI::App &app, DescriptionOptions &options) {
+inline void addDescriptionFlags(
+    CLI::App &app, DescriptionOptions &options,
+    const char *acceptKey = "Config key that may be unknown; recorded in the artifact (repeatable)") {
   app.add_option("--description", options.files,
                  "A description of your own; wins over those that ship (repeatable)")
       ->allow_extra_args(false);
   app.add_option("--exclude-description", options.excluded,
                  "model_type whose description may not be used (repeatable)")
       ->allow_extra_args(false);
-  app.add_option("--accept-key", options.acceptKeys,
-                 "Config key that may be unknown; recorded in the artifact (repeatable)")
-      ->allow_extra_args(false);
+  app.add_option("--accept-key", options.acceptKeys, acceptKey)->allow_extra_args(false);
 }
 
 inline void addQuantizeFlag(CLI::App &app, DescriptionOptions &options) {

@@ -43,7 +43,7 @@ struct GapReport {
     std::string reason;
     /// Blocks of the description that it stands in first: `decoder.attention.attend`.
     std::string location;
-    /// A program of it alone, as text.
+    /// Of a missing one: a program of it alone, as text.
     std::string program;
   };
 
