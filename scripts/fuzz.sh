@@ -60,17 +60,17 @@ fuzz() { # TARGET RUNS MAXIMUM_SECONDS
 }
 
 minimise() { # TARGET
-  local target=$1 corpus=$root/fuzz/corpus/$1 fresh options
+  local target=$1 corpus=$root/fuzz/corpus/$1 merge=$work/$1-merge options reached
   mapfile -t options < <(arguments "$target")
-  fresh=$(mktemp -d)
-  mkdir -p "$work/$target" "$corpus"
-  "$build/bin/llmc-fuzz-$target" "${options[@]}" -merge=1 -max_len=16384 "$fresh" \
-    "$work/first/$target" "$corpus" "$work/$target" >"$work/$target-merge.log" 2>&1 \
-    || die "merging $target failed, see $work/$target-merge.log"
-  # The small inputs that reach most; the rest is found again in a minute.
-  python3 "$root/fuzz/choose.py" "$fresh" "$corpus"
-  rm -rf "$fresh"
-  say "$target: $(find "$corpus" -type f | wc -l) inputs, $(du -sb "$corpus" | cut -f1) bytes"
+  rm -rf "$merge"
+  mkdir -p "$work/$target" "$corpus" "$merge/out"
+  "$build/bin/llmc-fuzz-$target" "${options[@]}" -set_cover_merge=1 -max_len=16384 \
+    -merge_control_file="$merge/control" "$merge/out" \
+    "$work/first/$target" "$corpus" "$work/$target" >"$merge/log" 2>&1 \
+    || die "merging $target failed, see $merge/log"
+  # The inputs that reach most for their bytes; the rest is found again in a minute.
+  reached=$(python3 "$root/fuzz/choose.py" "$merge/control" "$corpus")
+  say "$target: $(find "$corpus" -type f | wc -l) inputs, $(du -sb "$corpus" | cut -f1) bytes, $reached"
 }
 
 failed=0
