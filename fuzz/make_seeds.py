@@ -237,6 +237,49 @@ def description():
         "checks": [["a > 0", "a is {a}"]]}) + "\0" + json.dumps(CONFIG)
 
 
+def paired():
+    schemes = {
+        "fp8_block": {"quant_method": "fp8", "weight_block_size": [2, 4], "fmt": "e4m3"},
+        "fp8_tensor": {"quant_algo": "FP8", "kv_cache_quant_algo": None},
+        "int8_channel": {"quant_method": "compressed-tensors", "format": "int-quantized"},
+        "nvfp4_modelopt": {"quant_method": "modelopt", "quant_algo": "NVFP4", "group_size": 16},
+        "nvfp4_packed": {"quant_method": "compressed-tensors", "format": "nvfp4-pack-quantized"},
+        "mxfp4_packed": {"quant_method": "compressed-tensors", "sparsity_config": {}},
+        "mxfp4_experts": {"quant_method": "mxfp4", "modules_to_not_convert": ["lm_head"]},
+        "int4_packed": {"quant_method": "compressed-tensors", "config_groups": {
+            "g": {"weights": {"num_bits": 4, "type": "int", "block_structure": None}}}},
+        "awq": {"quant_method": "awq", "bits": 4, "version": "gemm", "zero_point": True},
+        "gptq": {"quant_method": "gptq", "bits": 4, "checkpoint_format": "gptq_v2",
+                 "desc_act": True}}
+    folder = ROOT / "unittests" / "Frontend" / "Inputs" / "paired"
+    for name, scheme in schemes.items():
+        yield name, json.dumps(scheme).encode() + b"\0" + (folder / f"{name}.safetensors").read_bytes()
+    index = b'{"a.weight":{"dtype":"F8_E4M3","shape":[4,4],"data_offsets":[0,16]}}'
+    yield "alone", json.dumps(schemes["fp8_block"]).encode() + b"\0" + struct.pack("<Q", len(index)) + index
+
+
+def target():
+    base = {"name": "base", "about": "a chip", "memory": {"bytes": [8e10, "datasheet"],
+            "bytes_per_second": [2.039e12, "datasheet"]}, "compute": {"bf16": [3.12e14, "datasheet"]},
+            "links": {"bytes_per_second": [6e11, "datasheet"]}, "compiles_as": "cpu"}
+    chip = {"name": "chip", "about": "another", "extends": "base", "operators": {
+        "llm.linear": {"by": "library", "only": {"storage": ["f32", None, 3, True],
+                                                 "in": {"min": 16, "max": 1e6, "multiple_of": 16}}},
+        "llm.gate": {"by": "kernel"}}}
+    yield "extended", json.dumps(chip) + "\0" + json.dumps(base)
+    yield "alone", json.dumps(base) + "\0"
+    yield "circle", json.dumps(chip) + "\0" + json.dumps(dict(base, extends="chip"))
+
+
+def catalogue():
+    yield "rows", json.dumps({
+        "about": "models", "columns": ["num_hidden_layers", "hidden_size"],
+        "config": {"model_type": "llama", "vocab_size": 10, "rope_scaling": {"type": "linear"}},
+        "models": {"Small": {"row": [2, 8], "parameters": 7},
+                   "large": {"like": "Small", "row": [4, 16], "config": {"vocab_size": None}},
+                   "long": {"like": "large", "config": {"rope_theta": 6.5}}}})
+
+
 def tokenizer():
     bytes_of = [chr(c) for c in list(range(33, 127)) + list(range(161, 173)) + list(range(174, 256))]
     alphabet = bytes_of + [chr(256 + i) for i in range(256 - len(bytes_of))]
@@ -342,11 +385,12 @@ def template():
 
 def main():
     folder = Path(sys.argv[1])
-    for make in (safetensors, gguf, manifest, description, tokenizer, template):
-        target = folder / make.__name__
-        target.mkdir(parents=True, exist_ok=True)
+    for make in (safetensors, paired, gguf, manifest, description, target, catalogue, tokenizer,
+                 template):
+        seeds = folder / make.__name__
+        seeds.mkdir(parents=True, exist_ok=True)
         for name, content in make():
-            (target / name).write_bytes(content if isinstance(content, bytes) else content.encode())
+            (seeds / name).write_bytes(content if isinstance(content, bytes) else content.encode())
 
 
 main()

@@ -11,7 +11,7 @@
 # built); LLMC_FUZZ_WORK, where inputs that reach new code are kept (default: build/fuzz-work).
 source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 
-all=(safetensors gguf manifest description tokenizer template)
+all=(safetensors paired gguf manifest description target catalogue tokenizer template)
 form=${1:-}
 case $form in
 short | long | minimise) shift ;;

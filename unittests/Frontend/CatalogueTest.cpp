@@ -67,6 +67,10 @@ TEST(Catalogue, FilesThatAreNone) {
   refuse(R"({"models": {"m": {"rows": []}}})", "'rows' is no key of a catalogue");
   refuse(R"({"models": {"m": {"like": "n"}}})", "'like' names another model of this file");
   refuse(R"({"models": {"m": {"like": "m"}}})", "back to itself");
+  std::string chain = R"({"models": {"m0": {})";
+  for (int i = 1; i < 100; ++i)
+    chain += ", \"m" + std::to_string(i) + R"(": {"like": "m)" + std::to_string(i - 1) + "\"}";
+  refuse(chain + "}}", "'like' goes through more than 16 models");
   refuse(R"({"models": {"m": {"parameters": 0}}})", "number of elements of all weights");
   refuse(R"({"models": {"m": {}, "M": {}}})", "stands twice");
 }

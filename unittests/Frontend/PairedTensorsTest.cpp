@@ -8,6 +8,7 @@ using namespace llmc::test;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
+using testing::Pair;
 
 static QuantScheme schemeOf(const std::string &json) {
   return readQuantScheme(parseJson(json, "fixture"), "config.json");
@@ -93,10 +94,66 @@ TEST(PairedTensors, WhatDoesNotFitTogetherIsNamed) {
   }
 }
 
+static std::shared_ptr<Checkpoint> pairedHeader(const TempFolder &folder, const std::string &header,
+                                                const std::string &scheme,
+                                                const std::string &data = {}) {
+  folder.write("m.safetensors", safetensors(header, data));
+  return pairTensors(openSafetensors(folder.path() + "/m.safetensors"), schemeOf(scheme));
+}
+
+/// Sizes are multiplied and divided by: of nothing, and of more than there can be.
+TEST(PairedTensors, SizesThatNoWeightHas) {
+  struct Wrong {
+    const char *scheme, *header;
+  };
+  for (const Wrong &w : std::vector<Wrong>{
+           {R"({"quant_method": "fp8"})",
+            R"({"a.weight":{"dtype":"F8_E4M3","shape":[0,4],"data_offsets":[0,0]},
+                "a.weight_scale":{"dtype":"F32","shape":[1],"data_offsets":[0,4]}})"},
+           {R"({"quant_method": "awq"})",
+            R"({"a.qweight":{"dtype":"I32","shape":[8,0],"data_offsets":[0,0]},
+                "a.qzeros":{"dtype":"I32","shape":[1,0],"data_offsets":[0,0]},
+                "a.scales":{"dtype":"F16","shape":[1,0],"data_offsets":[0,0]}})"},
+           {R"({"quant_algo": "NVFP4"})",
+            R"({"a.weight":{"dtype":"U8","shape":[0,8,8],"data_offsets":[0,0]},
+                "a.weight_scale":{"dtype":"F8_E4M3","shape":[0,8,1],"data_offsets":[0,0]},
+                "a.weight_scale_2":{"dtype":"F32","shape":[0],"data_offsets":[0,0]}})"},
+           {R"({"quant_method": "mxfp4"})",
+            R"({"x_blocks":{"dtype":"U8","shape":[0,2,1,16],"data_offsets":[0,0]},
+                "x_scales":{"dtype":"U8","shape":[0,2,1],"data_offsets":[0,0]}})"},
+           {R"({"quant_method": "compressed-tensors"})",
+            R"({"a.weight_packed":{"dtype":"I32","shape":[1,1152921504606846976],
+                                   "data_offsets":[0,4611686018427387904]},
+                "a.weight_scale":{"dtype":"F32","shape":[1,1],
+                                  "data_offsets":[4611686018427387904,4611686018427387908]}})"}}) {
+    SCOPED_TRACE(w.header);
+    TempFolder folder;
+    size_t bytes = std::string(w.header).find("[0,4]}}") != std::string::npos ? 4 : 0;
+    auto paired = pairedHeader(folder, w.header, w.scheme, std::string(bytes, '\0'));
+    ASSERT_EQ(paired->deferredFaults().size(), 1u);
+    EXPECT_THAT(paired->deferredFaults().front(), HasSubstr("which no quantised weight"));
+  }
+}
+
+/// No memory for values that a header alone promises.
+TEST(PairedTensors, ValuesOfAHeaderAlone) {
+  TempFolder folder;
+  auto paired = pairedHeader(
+      folder,
+      R"({"a.weight":{"dtype":"F8_E4M3","shape":[1048576,1073741824],
+                      "data_offsets":[0,1125899906842624]},
+          "a.weight_scale":{"dtype":"F32","shape":[1],
+                            "data_offsets":[1125899906842624,1125899906842628]}})",
+      R"({"quant_method": "fp8"})");
+  EXPECT_THAT(paired->deferredFaults(), IsEmpty());
+  EXPECT_INPUT_ERROR(paired->values(*paired->find("a.weight")), HasSubstr("holds no data"),
+                     HasSubstr("a.weight"));
+}
+
 TEST(PairedTensors, SchemesOfConfigs) {
   EXPECT_EQ(schemeOf(R"({"quant_method": "fp8", "weight_block_size": [128, 64]})").blockColumns, 64);
   EXPECT_THAT(schemeOf(R"({"quant_method": "fp8", "curious": 1})").unknownKeys,
-              ElementsAre("quantization_config.curious"));
+              ElementsAre(Pair("quantization_config.curious", "1")));
   EXPECT_FALSE(schemeOf(R"({"quant_method": "bitsandbytes", "load_in_4bit": true})").readable);
   EXPECT_THAT(schemeOf(R"({"quant_method": "quip"})").reason, HasSubstr("does not know"));
   EXPECT_THAT(schemeOf(R"({"quant_method": "gptq", "bits": 3})").reason, HasSubstr("3 bits"));

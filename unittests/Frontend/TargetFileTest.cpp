@@ -102,10 +102,14 @@ TEST_F(TargetFiles, RefusesWhatItCannotMean) {
   fails(R"({ "name": "c", "about": "a", "extends": "nothing" })", "'nothing'");
   fails(R"({ "name": "c", "about": "a", "extends": "../chip" })", "'../chip'");
   fails(R"({ "name": "c", "about": "a", "extends": "chip" })", "circle");
+  // A name that no file can have is no error of the file system.
+  fails(R"({ "name": "c", "about": "a", "extends": ")" + std::string(5000, 'x') + R"(" })",
+        "is no file in");
   fails(R"([])", "must be an object");
 }
 
 TEST_F(TargetFiles, UnknownNamesListWhatThereIs) {
+  EXPECT_THROW(TargetFile::read(std::string(5000, 'x'), folder.path()), InputError);
   folder.write("one.jsonc", "{}");
   folder.write("two.jsonc", "{}");
   try {

@@ -11,6 +11,7 @@
 #include "llmc/Frontend/Checkpoint.h"
 #include "llmc/Frontend/Json.h"
 
+#include <map>
 #include <string>
 #include <vector>
 
@@ -26,8 +27,8 @@ struct QuantScheme {
   int64_t bits = 0;
   /// GPTQ's zero points are stored as they are, not less one.
   bool plainZeros = false;
-  /// Keys nobody knows, with dots.
-  std::vector<std::string> unknownKeys;
+  /// Keys nobody knows, with dots, and their values.
+  std::map<std::string, std::string> unknownKeys;
   /// llmc can compute the values; otherwise why not.
   bool readable = true;
   std::string reason;

@@ -34,8 +34,12 @@ public:
   }
 
   Json configOf(const std::string &name) {
+    constexpr size_t deepest = 16;
     if (!reading.insert(name).second)
       fail(*models().find(name), "'like' leads from '" + name + "' back to itself");
+    if (reading.size() > deepest)
+      fail(*models().find(name), "'like' goes through more than " + std::to_string(deepest) +
+                                     " models");
     const Json *entry = models().find(name);
     onlyKeys(*entry, {"like", "row", "config", "parameters"});
     Json config = Json::makeObject();

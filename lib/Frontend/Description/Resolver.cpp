@@ -85,6 +85,9 @@ void Resolver::checkRequirements() {
                 "', supported: " + allowed + " (" + def.location.position() + ")",
             true);
   }
+}
+
+void Resolver::runChecks() {
   for (const CheckDef &check : description.checks) {
     Value holds = model.evaluator->evaluateWith(*check.condition, {});
     if (!holds.is<bool>())
@@ -103,12 +106,12 @@ void Resolver::checkQuantization() {
   if (!source.quantization)
     return;
   const QuantScheme &scheme = *source.quantization;
-  for (const std::string &key : scheme.unknownKeys)
+  for (const auto &[key, value] : scheme.unknownKeys)
     if (std::find(options.acceptKeys.begin(), options.acceptKeys.end(), key) ==
         options.acceptKeys.end())
       problem(Problem::Kind::Unknown,
-              view->fileName() + ": key '" + key + "' is not known for quant_method " +
-                  scheme.method + (options.adviseAcceptKey
+              view->fileName() + ": key '" + key + "' = " + value +
+                  " is not known for quant_method " + scheme.method + (options.adviseAcceptKey
                                        ? "; if you know that it changes no value of a weight, pass "
                                          "--accept-key " + key
                                        : std::string()));
@@ -126,14 +129,22 @@ void Resolver::checkQuantization() {
                           "caches stay as they are");
 }
 
-static std::vector<int64_t> idsOf(const Json *json) {
+/// One id, a list of them, or null for none. What is no id would never end a text.
+static std::vector<int64_t> idsOf(const Json *json, const std::string &file, const char *key) {
   std::vector<int64_t> ids;
-  if (json && json->isInt())
-    ids.push_back(json->integer);
-  if (json)
-    for (const Json &item : json->items)
-      if (item.isInt())
-        ids.push_back(item.integer);
+  auto add = [&](const Json &item) {
+    if (!item.isInt() || item.integer < 0)
+      throw InputError(file + ":" + std::to_string(item.line) + ":" + std::to_string(item.column) +
+                       ": key '" + key + "' = " + json->dump(60) +
+                       " must be the id of a token, a list of ids, or null");
+    ids.push_back(item.integer);
+  };
+  if (!json || json->isNull())
+    return ids;
+  if (!json->isArray())
+    add(*json);
+  for (const Json &item : json->isArray() ? json->items : std::vector<Json>())
+    add(item);
   return ids;
 }
 
@@ -152,13 +163,20 @@ void Resolver::readFacts() {
                                           "vocab_size and hidden_size");
     *target = *value.get<int64_t>();
   }
-  model.bosIds = idsOf(view->use("bos_token_id", "tokens"));
-  model.eosIds = idsOf(view->use("eos_token_id", "tokens"));
+  auto ofConfig = [&](const char *key) {
+    return idsOf(view->use(key, "tokens"), view->fileName(), key);
+  };
+  auto ofGeneration = [&](const char *key) {
+    return idsOf(source.generationConfig.find(key),
+                 source.tokenizerFolder + "/generation_config.json", key);
+  };
+  model.bosIds = ofConfig("bos_token_id");
+  model.eosIds = ofConfig("eos_token_id");
   view->use("pad_token_id", "tokens");
   // What generation uses goes before what training wrote.
-  if (auto ids = idsOf(source.generationConfig.find("bos_token_id")); !ids.empty())
+  if (auto ids = ofGeneration("bos_token_id"); !ids.empty())
     model.bosIds = ids;
-  if (auto ids = idsOf(source.generationConfig.find("eos_token_id")); !ids.empty())
+  if (auto ids = ofGeneration("eos_token_id"); !ids.empty())
     model.eosIds = ids;
   if (source.isGguf()) {
     const GgufTokenizer &tokenizer = source.gguf->tokenizer;
@@ -336,6 +354,11 @@ void Resolver::reportUnreadParams() {
 void Resolver::finishConfigLedger() {
   model.evaluator->markMentionedKeys(paramsRead);
   model.configLedger = view->finish(options.acceptKeys);
+  if (source.quantization)
+    for (const auto &[key, value] : source.quantization->unknownKeys)
+      if (std::find(options.acceptKeys.begin(), options.acceptKeys.end(), key) !=
+          options.acceptKeys.end())
+        model.configLedger.accepted[key] = value;
   std::vector<std::string> known = model.evaluator->mentionedKeys();
   // An unknown key goes first: it may explain everything else.
   std::vector<Problem> tail = std::move(model.problems);
@@ -376,9 +399,11 @@ void Resolver::runSteps() {
   readConfig();
   // Quantised or not, the parameters are the same.
   checkQuantization();
+  // What is not supported goes first: it may be why a parameter has no value.
+  checkRequirements();
   readRopeTensors();
   readParams();
-  checkRequirements();
+  runChecks();
   readFacts();
   readLayerCount();
   choosePrefixes();
@@ -411,7 +436,17 @@ void Resolver::markKnownKeys() {
 
 void Resolver::run() {
   if (!options.collect) {
-    runSteps();
+    try {
+      runSteps();
+    } catch (const InputError &error) {
+      std::string before;
+      for (const Problem &problem : model.problems)
+        if (problem.structural)
+          before += problem.message + "\n";
+      if (before.empty())
+        throw;
+      throw InputError(before + error.what());
+    }
     finishConfigLedger();
     return;
   }

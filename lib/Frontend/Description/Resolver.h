@@ -26,6 +26,7 @@ private:
   void readConfig();
   void checkClass(const Json *classes, const Json *type);
   void checkRequirements();
+  void runChecks();
   void checkQuantization();
   void readFacts();
   void readLayerCount();

@@ -249,6 +249,8 @@ RopeRecord ConfigView::rope(const RopeRequest &request) {
     throw InputError(file + ": key 'rope_theta' = " + Json::makeDouble(rope.theta).dump() +
                      " must be above 1");
   const Json *positions = use("max_position_embeddings", request.user);
+  if (positions && !positions->isNull() && (!positions->isInt() || positions->integer < 1))
+    throw InputError(describe("max_position_embeddings") + " must be a number of positions");
   int64_t maxPositions = positions && positions->isInt() ? positions->integer : 0;
   if (name == "default") {
     rope.type = RopeType::Default;

@@ -12,7 +12,7 @@ namespace {
 
 using Shape = std::vector<int64_t>;
 
-int64_t ceilDiv(int64_t a, int64_t b) { return (a + b - 1) / b; }
+int64_t ceilDiv(int64_t a, int64_t b) { return a / b + (a % b != 0); }
 
 class Pairing {
 public:
@@ -65,6 +65,16 @@ private:
     fault(tensor, "has shape " + shapeText(tensor.shape) + " and '" + companion.name + "' " +
                       shapeText(companion.shape) + ", which must be " + wanted +
                       "; get both files again");
+    return false;
+  }
+  /// Unpacked sizes are computed of stored ones, up to 32 times as large, and scales of each size.
+  bool sized(const CheckpointTensor &tensor) {
+    constexpr uint64_t most = uint64_t(1) << 53;
+    uint64_t count = tensor.shapeKnown ? *elementCount(tensor.shape) : 1;
+    if (count != 0 && count <= most)
+      return true;
+    fault(tensor, "has shape " + shapeText(tensor.shape) + ", which no quantised weight (" +
+                      scheme.method + ") has; get the file again");
     return false;
   }
   bool typed(const CheckpointTensor &tensor, std::initializer_list<const char *> formats) {
@@ -133,7 +143,7 @@ private:
     if (ends(scales->name, ".SCB"))
       return fault(tensor, "is stored as bitsandbytes does, with '" + scales->name +
                                "', which llmc cannot read yet");
-    if (!typed(*scales, {"f32", "bf16", "f16", "f8e8m0"}))
+    if (!sized(tensor) || !typed(*scales, {"f32", "bf16", "f16", "f8e8m0"}))
       return;
     PairedTensors pair;
     pair.scales = *scales;
@@ -173,7 +183,7 @@ private:
   /// Two values a byte with scales for each 16 or 32, or eight an i32.
   void pairPacked(const CheckpointTensor &tensor, const std::string &name) {
     const CheckpointTensor *scales = need(tensor, name + "_scale");
-    if (!scales)
+    if (!scales || !sized(tensor))
       return;
     PairedTensors pair;
     pair.scales = *scales;
@@ -227,7 +237,7 @@ private:
     if (!scales && !global && scheme.method != "modelopt")
       return;
     if (!(scales = need(tensor, tensor.name + "_scale")) ||
-        !(global = need(tensor, tensor.name + "_scale_2")))
+        !(global = need(tensor, tensor.name + "_scale_2")) || !sized(tensor))
       return;
     PairedTensors pair;
     pair.kind = PairingKind::Nvfp4;
@@ -268,7 +278,7 @@ private:
   /// rows].
   void pairBlocks(const CheckpointTensor &tensor, const std::string &name) {
     const CheckpointTensor *scales = need(tensor, name + "_scales");
-    if (!scales)
+    if (!scales || !sized(tensor))
       return;
     PairedTensors pair;
     pair.kind = PairingKind::Mxfp4;
@@ -291,7 +301,7 @@ private:
     const CheckpointTensor *scales = need(tensor, stem + "scales");
     const CheckpointTensor *zeros = need(tensor, stem + "qzeros");
     const CheckpointTensor *order = awq ? nullptr : find(stem + "g_idx");
-    if (!scales || !zeros)
+    if (!scales || !zeros || !sized(tensor))
       return;
     PairedTensors pair;
     pair.kind = awq ? PairingKind::Awq : PairingKind::Gptq;

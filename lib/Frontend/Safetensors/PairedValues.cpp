@@ -25,7 +25,7 @@ std::vector<float> floats(const Checkpoint &checkpoint, const CheckpointTensor &
   return out;
 }
 
-int64_t ceilDiv(int64_t a, int64_t b) { return (a + b - 1) / b; }
+int64_t ceilDiv(int64_t a, int64_t b) { return a / b + (a % b != 0); }
 
 /// The matrix of all leading dimensions together.
 struct Matrix {
@@ -150,6 +150,8 @@ void transposedInts(const Checkpoint &checkpoint, const PairedTensors &pair, con
 
 std::vector<float> pairedValues(const Checkpoint &checkpoint, const CheckpointTensor &tensor) {
   const PairedTensors &pair = *tensor.paired;
+  // Memory for the values only where the file holds what they are made of.
+  (void)checkpoint.data(pair.quants);
   Matrix m(tensor.shape);
   std::vector<float> out(size_t(m.count * m.rows * m.columns));
   switch (pair.kind) {

@@ -69,7 +69,7 @@ private:
     for (const auto &member : root.members)
       if (std::none_of(keys.begin(), keys.end(),
                        [&](const char *key) { return member.first == key; }))
-        scheme.unknownKeys.push_back("quantization_config." + member.first);
+        scheme.unknownKeys["quantization_config." + member.first] = member.second.dump(80);
   }
   void readBlock(const Json *block, const std::string &path) {
     if (!block || block->isNull())

@@ -112,6 +112,12 @@ std::map<std::string, CoveredOperator> coveredOperators(const std::string &file,
   return operators;
 }
 
+/// No error for what cannot be a path, such as a name of thousands of letters.
+bool exists(const std::string &path) {
+  std::error_code error;
+  return fs::exists(path, error);
+}
+
 std::string allNames(const std::string &folder) {
   std::string all;
   for (const std::string &name : TargetFile::names(folder))
@@ -134,7 +140,7 @@ Json readMerged(const std::string &file, const std::string &folder, unsigned dep
     fail(file, *base, "'extends' goes through more than " + std::to_string(deepest) +
                           " files; is there a circle?");
   std::string baseFile = (fs::path(folder) / (base->text + ".jsonc")).string();
-  if (base->text.find_first_of("/\\") != std::string::npos || !fs::exists(baseFile))
+  if (base->text.find_first_of("/\\") != std::string::npos || !exists(baseFile))
     fail(file, *base, "'extends' names '" + base->text + "', which is no file in " + folder +
                           "; there are " + allNames(folder));
   Json merged = readMerged(baseFile, folder, depth + 1);
@@ -183,9 +189,10 @@ std::string CoveredValues::toText() const {
 std::vector<std::string> TargetFile::names(const std::string &folder) {
   std::vector<std::string> found;
   std::error_code error;
-  for (const auto &entry : fs::directory_iterator(folder, error))
-    if (entry.path().extension() == ".jsonc")
-      found.push_back(entry.path().stem().string());
+  fs::directory_iterator entry(folder, error), end;
+  for (; !error && entry != end; entry.increment(error))
+    if (entry->path().extension() == ".jsonc")
+      found.push_back(entry->path().stem().string());
   std::sort(found.begin(), found.end());
   return found;
 }
@@ -195,7 +202,7 @@ TargetFile TargetFile::read(const std::string &nameOrFile, const std::string &fo
   bool isName = nameOrFile.find_first_of("/\\.") == std::string::npos;
   if (isName)
     path = (fs::path(folder) / (nameOrFile + ".jsonc")).string();
-  if (!fs::exists(path))
+  if (!exists(path))
     throw InputError("target '" + nameOrFile + "' is neither a file nor one of " +
                      allNames(folder) + "; targets/README.md says how to describe a chip");
   TargetFile target;
