@@ -7,15 +7,20 @@
 #include "llmc/InitAllDialects.h"
 #include "llmc/Pipelines/CompileFlags.h"
 #include "llmc/Pipelines/Compiler.h"
+#include "llmc/Pipelines/GapReport.h"
 #include "llmc/Support/Error.h"
 #include "llmc/Support/Target.h"
 
 #include "mlir/IR/Diagnostics.h"
 #include "mlir/IR/MLIRContext.h"
 #include "mlir/Pass/PassManager.h"
+#include "llvm/ADT/StringExtras.h"
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
+#include <filesystem>
 #include <iostream>
+#include <optional>
 
 namespace llmc {
 
@@ -25,7 +30,47 @@ struct InspectArguments {
   bool json = false;
   frontend::InspectOptions inspect;
   DescriptionOptions descriptions;
+  /// Where --target is no target of llmc-opt but describes a chip.
+  std::optional<frontend::TargetFile> chip;
 };
+
+/// A target of llmc-opt by its name goes first; else a file that describes a chip, or its name.
+void findChip(InspectArguments &arguments) {
+  const std::string &target = arguments.inspect.target;
+  if (findTarget(target))
+    return;
+  std::string folder = (std::filesystem::path(sharedFiles()) / "targets").string();
+  std::vector<std::string> names = frontend::TargetFile::names(folder);
+  std::error_code error;
+  if (!llvm::is_contained(names, target) && !std::filesystem::exists(target, error))
+    throw UsageError("--target=" + target + " is not known; known: " + targetNames() +
+                     ", a file that describes a chip (targets/README.md), and those that ship: " +
+                     llvm::join(names, ", "));
+  arguments.chip = frontend::TargetFile::read(target, folder);
+  if (const std::string &compiled = arguments.chip->compilesAs;
+      !compiled.empty() && !findTarget(compiled))
+    throw InputError(arguments.chip->file + ": 'compiles_as' is '" + compiled +
+                     "', which llmc-opt does not know; known: " + targetNames());
+  arguments.inspect.target = arguments.chip->name;
+}
+
+/// What the file of a chip covers decides, operator by operator (docs/Gaps.md).
+void gradeOperators(frontend::InspectReport &report, mlir::ModuleOp module,
+                    const frontend::TargetFile &chip) {
+  using Verdict = frontend::InspectReport::Verdict;
+  using Grade = GapReport::Grade;
+  GapReport gaps = findGaps(module, chip, GapOptions());
+  for (Grade grade : {Grade::Missing, Grade::Composable})
+    for (const GapReport::Row &row : gaps.rows) {
+      if (row.grade != grade)
+        continue;
+      bool missing = grade == Grade::Missing;
+      report.verdict = std::max(report.verdict, missing ? Verdict::Missing : Verdict::Composable);
+      report.reasons.push_back(row.location + ": " + row.op +
+                               (missing ? " is missing: " + row.reason
+                                        : " is composed of " + llvm::join(row.composedOf, ", ")));
+    }
+}
 
 /// "ready" is proved, not assumed: the headers go through the phases up to the plan, which
 /// chooses a kernel for every operation. Milliseconds, and no weights.
@@ -46,13 +91,17 @@ void proveReady(frontend::InspectReport &report, const InspectArguments &argumen
     return;
   }
   PhaseOptions options;
-  options.target = arguments.inspect.target;
+  options.target = arguments.chip ? "cpu" : arguments.inspect.target;
   for (Phase phase :
        {Phase::Import, Phase::Normalize, Phase::Partition, Phase::Optimize, Phase::Plan}) {
     mlir::PassManager pm(&context, mlir::ModuleOp::getOperationName());
     buildPhasePipeline(pm, phase, options);
-    if (mlir::succeeded(pm.run(*model.module)))
-      continue;
+    if (mlir::succeeded(pm.run(*model.module))) {
+      if (phase != Phase::Normalize || !arguments.chip)
+        continue;
+      gradeOperators(report, *model.module, *arguments.chip);
+      return;
+    }
     // Up to here the model is at fault; the plan fails where an operation has no kernel.
     report.verdict = phase == Phase::Plan ? Verdict::Missing : Verdict::Invalid;
     return;
@@ -70,14 +119,14 @@ void addInspectCommand(CLI::App &app, int &exitCode) {
                    "name of the catalogue")
       ->required();
   command->add_flag("--json", arguments->json, "Print one JSON object (docs/Inspect.md)");
-  command->add_option("--target", arguments->inspect.target, "Target that has to run it")
+  command
+      ->add_option("--target", arguments->inspect.target,
+                   "Target that has to run it, or a file that describes one (targets/README.md)")
       ->capture_default_str();
   addDescriptionFlags(*command, arguments->descriptions,
                       "Config key that may be unknown (repeatable)");
   command->callback([arguments, &exitCode] {
-    if (!findTarget(arguments->inspect.target))
-      throw UsageError("--target=" + arguments->inspect.target + " is not known; known: " +
-                       targetNames());
+    findChip(*arguments);
     frontend::DescriptionSet set;
     addDescriptions(set, arguments->descriptions);
     arguments->inspect.acceptKeys = arguments->descriptions.acceptKeys;
