@@ -68,6 +68,12 @@ STRETCHED = {"rope_type": "yarn", "factor": 4.0, "beta_fast": 3.0, "beta_slow": 
 # So many heads that no score is zero, and equal to another.
 INDEXED = {"index_topk": 4, "index_head_dim": 8, "index_n_heads": 12}
 
+# A mixer beside attention, each of whose parts has a factor.
+SIDE = {"mamba_d_ssm": 40, "mamba_n_heads": 5, "mamba_n_groups": 1, "mamba_d_state": 10, "mamba_chunk_size": 4,
+        "embedding_multiplier": 1.5, "lm_head_multiplier": 0.8, "key_multiplier": 0.7, "attention_in_multiplier": 1.2,
+        "attention_out_multiplier": 0.9, "ssm_in_multiplier": 1.1, "ssm_out_multiplier": 1.3,
+        "ssm_multipliers": [0.8, 1.2, 0.7, 1.4, 0.9], "mlp_multipliers": [1.3, 0.6]}
+
 # case: (model_type, what the config says besides). Norm epsilons are large, so that a wrong one shows.
 CASES = {
     "gptj": ("gptj", {**GPT, "rotary_dim": 4, "layer_norm_epsilon": 3e-3}),
@@ -171,7 +177,7 @@ CASES = {
     "gpt_oss": ("gpt_oss", {**BASE, **RMS, "head_dim": 8, "num_local_experts": 5, "num_experts_per_tok": 2,
                             "sliding_window": 4, "swiglu_limit": 0.8, **rope(
                                 rope_type="yarn", factor=4.0, beta_fast=3.0, beta_slow=1.0, truncate=False,
-                                original_max_position_embeddings=16)}),
+                                original_max_position_embeddings=32)}),
     "llama4": ("llama4_text", {**BASE, **RMS, "head_dim": 8, "num_hidden_layers": 4, "num_local_experts": 5,
                                "num_experts_per_tok": 2, "intermediate_size_mlp": 28, "moe_layers": [1, 2],
                                "no_rope_layer_interval": 3, "attention_chunk_size": 4, "floor_scale": 3,
@@ -213,10 +219,57 @@ CASES = {
     "deepseek_v32": ("deepseek_v32", {**LATENT, **INDEXED, **rope(**STRETCHED)}),
     "glm_moe_dsa": ("glm_moe_dsa", {**LATENT, **INDEXED, "num_hidden_layers": 4, "n_group": 1, "topk_group": 1,
                                     "indexer_types": ["full", "shared", "full", "shared"], **rope()}),
+    # One layer that attends; a width that is rounded up.
+    "lfm2": ("lfm2", {**BASE, **GROUPED, "norm_eps": 3e-3, "block_multiple_of": 16, "block_ffn_dim_multiplier": 1.3,
+                      "conv_bias": True, "full_attn_idxs": [1], **rope()}),
+    "lfm2_moe": ("lfm2_moe", {**BASE, **GROUPED, **EXPERTS, "norm_eps": 3e-3, "num_dense_layers": 1,
+                              "layer_types": ["conv", "full_attention", "conv"], "routed_scaling_factor": 1.7, **rope()}),
+    # A margin so wide that it holds some of the experts and not others.
+    "phimoe": ("phimoe", {**BASE, **RMS, "num_local_experts": 8, "num_experts_per_tok": 2, "attention_bias": True,
+                          "lm_head_bias": True, "router_jitter_noise": 0.4, **rope()}),
+    # Blocks shorter than the prompt.
+    "minimax": ("minimax", {**BASE, **RMS, "head_dim": 8, "num_local_experts": 5, "num_experts_per_tok": 2, "block_size": 4,
+                            "num_hidden_layers": 4, "layer_types": ["linear_attention", "linear_attention", "full_attention", "linear_attention"],
+                            "full_attn_alpha_factor": 1.3, "full_attn_beta_factor": 0.9, "linear_attn_alpha_factor": 0.8,
+                            "linear_attn_beta_factor": 1.2, "mlp_alpha_factor": 1.1, "mlp_beta_factor": 0.7, **rope()}),
+    "falcon_h1": ("falcon_h1", {**BASE, **RMS, **SIDE, "mamba_rms_norm": True, "mamba_norm_before_gate": False,
+                                "projectors_bias": True, "mlp_bias": True, **rope()}),
+    "falcon_h1-plain": ("falcon_h1", {**BASE, **RMS, **SIDE, "mamba_d_ssm": None, "mamba_n_heads": 6, "mamba_proj_bias": True, **rope()}),
+    "granitemoehybrid": ("granitemoehybrid", {
+        **BASE, **RMS, "num_local_experts": 8, "num_experts_per_tok": 3, "shared_intermediate_size": 20,
+        "embedding_multiplier": 1.5, "attention_multiplier": 0.4, "residual_multiplier": 0.7, "logits_scaling": 1.3,
+        "layer_types": ["linear_attention", "full_attention", "linear_attention"], "mamba_n_heads": 6, "mamba_n_groups": 2,
+        "mamba_d_state": 10, "mamba_chunk_size": 4, **rope()}),
+    "granitemoehybrid-dense": ("granitemoehybrid", {
+        **BASE, **RMS, "num_local_experts": 0, "shared_intermediate_size": 20, "position_embedding_type": "rope",
+        "layer_types": ["full_attention", "linear_attention"], "num_hidden_layers": 2, "mamba_n_heads": 6,
+        "mamba_d_state": 10, "mamba_proj_bias": True, "mamba_conv_bias": False, **rope()}),
     "glm4_moe_lite": ("glm4_moe_lite", {**LATENT, "mlp_layer_types": ["sparse", "dense", "sparse"], **rope()}),
     "mistral4": ("mistral4", {**LATENT, **rope(**STRETCHED, llama_4_scaling_beta=0.3, partial_rotary_factor=0.4)}),
+    # Groups of two and three tokens, more of them than the indexer leaves, behind a window of three.
+    "deepseek_v4": ("deepseek_v4", {
+        **BASE, "rms_norm_eps": 3e-3, "num_hidden_layers": 4, "head_dim": 8, "q_lora_rank": 14, "o_groups": 2, "o_lora_rank": 5,
+        "index_topk": 2, "n_routed_experts": 8, "num_experts_per_tok": 3, "moe_intermediate_size": 12, "swiglu_limit": 0.5,
+        "num_hash_layers": 1, "compress_ratios": [0, 4, 128, 4], "compress_rate_csa": 2, "compress_rate_hca": 3,
+        "qk_rope_head_dim": 4, "rope_theta": 100.0, "compress_rope_theta": 1000.0,
+        "rope_scaling": {"type": "yarn", "factor": 4.0, "beta_fast": 3.0, "beta_slow": 1.0, "original_max_position_embeddings": 16}}),
     "mistral4-own": ("mistral4", {**LATENT, "qk_nope_head_dim": 4, "max_position_embeddings": 1048576}),
 }
+
+
+# Buffers that the published code computes, and saves with the weights.
+COMPUTED = (".slope_rate", ".query_decay", ".key_decay", ".diagonal_decay")
+
+
+# Names of the release where transformers saves others.
+RELEASED = {"deepseek_v4": [("model.", ""), ("embed_tokens", "embed"), ("attn.norm", "attn.kv_norm"),
+                            ("hc_head.hc_", "hc_head_")]}
+
+
+def released(case, name):
+    for saved, other in RELEASED.get(case, []):
+        name = name.replace(saved, other)
+    return name
 
 
 def tiny(case):
@@ -248,13 +301,17 @@ def reference(case, folder):
         model = published.from_config(tiny(case))
     model.save_pretrained(folder)
     file = folder / "model.safetensors"
-    stored = {name: list(tensor.shape) for name, tensor in load_file(file).items()}
-    save_file({name: torch.tensor(drawn_weights.weights(name, shape)).reshape(shape)
+    # What follows from the config is no weight of published checkpoints.
+    stored = {name: list(tensor.shape) for name, tensor in load_file(file).items()
+              if not name.endswith(COMPUTED)}
+    save_file({name: torch.tensor(drawn_weights.weights(released(case, name), shape)).reshape(shape)
                for name, shape in stored.items()}, file, {"format": "pt"})
+    stored = {released(case, name): shape for name, shape in stored.items()}
     # Every cast to f32 of the published code stays in f64.
     torch.Tensor.float = torch.Tensor.double
     torch.Tensor.to = staying_wide(torch.Tensor.to)
     torch.Tensor.type = staying_wide(torch.Tensor.type)
+    torch.Tensor.softmax = staying_wide(torch.Tensor.softmax)
     model = published.from_pretrained(
         folder, dtype=torch.float64, attn_implementation="eager", experts_implementation="eager").eval().double()
     with torch.no_grad():

@@ -97,6 +97,7 @@ void describe(A &a, ConvSpec &s) {
   a("bias", s.bias);
   a("state", s.state);
   a("activation", s.activation);
+  a("shift", s.shift);
   a("slot_bytes", s.slotBytes);
 }
 
@@ -111,10 +112,13 @@ void describe(A &a, LinearAttentionSpec &s) {
   a("v", s.v);
   a("decay", s.decay);
   a("beta", s.beta);
+  a("rank_one_a", s.rankOneA);
+  a("rank_one_b", s.rankOneB);
   a("out", s.out);
   a("state", s.state);
   a("channel_decay", s.channelDecay);
   a("delta", s.delta);
+  a("before", s.before);
   a("scale", s.scale, 1.0f);
   a("slot_bytes", s.slotBytes);
 }
@@ -164,6 +168,7 @@ void describe(A &a, RouteSpec &s) {
   a("scale", s.scale, 1.0f);
   a("bias", s.bias);
   a("expert_scale", s.expertScale);
+  a("margin", s.margin, 0.0f);
   a("groups", s.groups);
   a("keep", s.keep);
   a("group_score", s.groupScore);
@@ -573,7 +578,8 @@ llvm::ArrayRef<KernelGenerator> cpuGenerators() {
          return problem;
        })},
       {"causal-conv", "tuned",
-       "llm.causal_conv over f32, f16 and bf16 weights of 2 to 16 taps, with an activation",
+       "llm.causal_conv over f32, f16 and bf16 weights of 2 to 16 taps, with an activation; "
+       "llm.token_shift",
        reads<ConvSpec>([](ModuleOp module, const ConvSpec &spec, const CPUVariant &variant) {
          std::string problem = checkConv(spec);
          if (problem.empty())
@@ -581,7 +587,8 @@ llvm::ArrayRef<KernelGenerator> cpuGenerators() {
          return problem;
        })},
       {"linear-attention", "tuned",
-       "llm.linear_attention, with and without delta and beta, decay by head or by key channel",
+       "llm.linear_attention, with and without delta, beta and a rank one part, read before or "
+       "after, decay by head or by key channel",
        reads<LinearAttentionSpec>([](ModuleOp module, const LinearAttentionSpec &spec,
                                      const CPUVariant &variant) {
          std::string problem = checkLinearAttention(spec);

@@ -139,6 +139,17 @@ llvm::Expected<Weight> Evaluator<T>::parameter(mlir::Operation *user, llvm::Stri
     return errorAt(user, "names @" + family + ", which is not a weight family");
   if (llvm::Error error = checkMember(user, family, op.getLayersAttr(), layer))
     return std::move(error);
+  if (std::optional<llvm::ArrayRef<float>> values = op.getValues()) {
+    // Of all members, in ascending order of layers.
+    int64_t member = 0, elements = op.getType().getNumElements();
+    if (llm::LayersAttr layers = op.getLayersAttr()) {
+      llvm::SmallVector<int64_t> members = layers.expand();
+      member = llvm::find(members, layer) - members.begin();
+    }
+    llvm::ArrayRef<float> own = values->slice(size_t(member * elements), size_t(elements));
+    return Weight{resolveLayer(op.getSource(), layer), Shape(op.getType().getShape()),
+                  std::make_shared<std::vector<float>>(own.begin(), own.end())};
+  }
   llvm::StringRef name = op.getCheckpoint().value_or(op.getSource());
   llm::ViewAttr view = op.getEffectiveView();
   WeightPart part{Shape(view.getStored()), view.getFirst(), Shape(view.getStrides()),

@@ -102,6 +102,19 @@ static llvm::Expected<std::vector<int32_t>> lookUp(const Weight &table, int32_t 
   return choice;
 }
 
+/// The softmax value of expert `of` over those that no earlier choice took and that are near it.
+template <typename T>
+static T nearWeight(llvm::ArrayRef<T> scores, int32_t of, llvm::ArrayRef<int32_t> earlier,
+                    T margin) {
+  T own = scores[of], sum = 0;
+  for (auto [e, score] : llvm::enumerate(scores)) {
+    bool isFar = (own - score) / std::max(std::fabs(score), own) > margin;
+    if (!isFar && !llvm::is_contained(earlier, int32_t(e)))
+      sum += std::exp(score - own);
+  }
+  return 1 / sum;
+}
+
 template <typename T> static void toWeights(llm::RouteOp op, llvm::MutableArrayRef<T> weights) {
   switch (op.getNormalise()) {
   case llm::RouteNormalise::None:
@@ -117,6 +130,9 @@ template <typename T> static void toWeights(llm::RouteOp op, llvm::MutableArrayR
   }
   case llm::RouteNormalise::Softmax:
     softmax(weights);
+    break;
+  case llm::RouteNormalise::Margin:
+    // Of all scores: nearWeight has made them.
     break;
   }
   if (T scale = T(float(op.getScale().convertToDouble())); scale != 1)
@@ -159,7 +175,10 @@ template <typename T> static llvm::Error route(llm::RouteOp op, OpContext<T> &co
     }
     llvm::MutableArrayRef<T> row(weights.row(t), size_t(top));
     for (int64_t j = 0; j < top; ++j)
-      row[j] = scores[size_t(choice[j])];
+      row[j] = op.getMargin()
+                   ? nearWeight<T>(scores, choice[j], llvm::ArrayRef(choice).take_front(j),
+                                   T(float(op.getMargin()->convertToDouble())))
+                   : scores[size_t(choice[j])];
     toWeights<T>(op, row);
     for (int64_t j = 0; expertScale && j < top; ++j)
       row[j] *= T((*expertScale->values)[size_t(choice[j])]);

@@ -229,3 +229,21 @@ func.func @expert_spread(%x: tensor<?x4xf32>, %p: tensor<?x2xf32>)
   %y = llm.expert_spread %x by %p : (tensor<?x4xf32>, tensor<?x2xf32>) -> (tensor<?x2x4xf32>)
   return %y : tensor<?x2x4xf32>
 }
+
+// each of the chosen weighed by the softmax over what is left and within two fifths of it
+// CHECK: margin step 0 result 0: [3, 3]
+// CHECK-NEXT: [1.0000000000 5.0000000000 7.0000000000]
+// CHECK-NEXT: [0.0000000000 7.0000000000 6.0000000000]
+// CHECK-NEXT: [2.0000000000 6.0000000000 1.0000000000]
+// CHECK-NEXT: margin step 0 result 1: [3, 3]
+// CHECK-NEXT: [0.3148300532 0.4055001946 0.5312093734]
+// CHECK-NEXT: [1.0000000000 1.0000000000 1.0000000000]
+// CHECK-NEXT: [0.5000000000 1.0000000000 0.3075818304]
+func.func @margin(%l: tensor<?x8xf32>)
+    -> (tensor<?x3xi32>, tensor<?x3xf32>) attributes {test.steps = [
+    {args = [
+      dense<[[0.5, 1.625, 1.125, -1.125, -0.75, 1.5, -2.0, 1.25], [1.25, -0.125, -0.75, -0.875, -1.0, -0.25, 0.0, 0.25], [-2.0, -1.125, -0.5, -2.0, -1.125, -1.375, -0.5, -1.875]]> : tensor<3x8xf32>]}]} {
+  %c, %w = llm.route identity %l top 3 normalise margin within 0.4
+      : (tensor<?x8xf32>) -> (tensor<?x3xi32>, tensor<?x3xf32>)
+  return %c, %w : tensor<?x3xi32>, tensor<?x3xf32>
+}

@@ -244,6 +244,8 @@ TEST(ExpertSpecs, ChecksSayWhy) {
   EXPECT_NE(checkRoute(route).find("5 of 4"), std::string::npos);
   route.groups = 3;
   EXPECT_NE(checkRoute(route).find("3 equal groups"), std::string::npos);
+  route = {.experts = 8, .chosen = 2, .normalise = RouterNormalise::Margin, .bias = true};
+  EXPECT_NE(checkRoute(route).find("without bias"), std::string::npos);
   EXPECT_NE(checkExpertCombine({.chosen = 2, .width = 4, .spread = true, .residual = true}), "");
 }
 
@@ -263,6 +265,14 @@ std::vector<RouteSpec> routers() {
   list.push_back({.experts = 300, .chosen = 8, .scale = 2.5f});
   list.push_back({.experts = 64, .chosen = 6, .score = RouterScore::Sigmoid, .bias = true});
   list.push_back({.experts = 64, .chosen = 8, .expertScale = true, .groups = 8, .keep = 3});
+  // Margins that hold few of the others, and most.
+  for (float margin : {0.02f, 0.8f})
+    for (RouterScore score : {RouterScore::Identity, RouterScore::Softmax})
+      list.push_back({.experts = 37,
+                      .chosen = 3,
+                      .score = score,
+                      .normalise = RouterNormalise::Margin,
+                      .margin = margin});
   list.push_back({.experts = 120,
                   .chosen = 8,
                   .score = RouterScore::Sigmoid,
@@ -393,6 +403,17 @@ TEST_F(Routers, ChooseAndWeigh) {
             weight /= chosenSum;
           if (spec.normalise == RouterNormalise::Softmax)
             weight = std::exp(weight) / chosenSum;
+          if (spec.normalise == RouterNormalise::Margin) {
+            double near = 0;
+            for (int64_t other = 0; other < spec.experts; ++other) {
+              double s = scores[size_t(other)];
+              auto end = expected.begin() + j;
+              bool isEarlier = std::find(expected.begin(), end, int32_t(other)) != end;
+              if (!isEarlier && (weight - s) / std::max(std::abs(s), weight) <= spec.margin)
+                near += std::exp(s - weight);
+            }
+            weight = 1 / near;
+          }
           weight *= spec.scale * (spec.expertScale ? scale[e] : 1);
           EXPECT_NEAR(result.weights[at], weight, 2e-6 * std::max(1.0, std::abs(weight)) +
                                                       2e-6 * std::abs(weight / chosenSum))

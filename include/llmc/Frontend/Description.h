@@ -70,6 +70,8 @@ struct TensorDef {
   ExprPtr stored;
   /// A table of whole numbers; no parameter.
   bool integer = false;
+  /// Constants in place of a stored tensor: element `n` (row by row) of layer `i`.
+  ExprPtr values;
   /// Roles that are consecutive rows of this tensor, with their numbers of rows; together they
   /// are all of it. The tensor itself is no role of a block then.
   std::vector<TensorPart> parts;

@@ -40,7 +40,8 @@ namespace llmc::frontend {
 ///         expert_scale:, table:, tokens:) -> choice, weights
 ///   expert_linear(x, choice, w [, w2]) -> one result per weight
 ///   expert_sum(x [, weights])         expert_spread(x, weights)
-///   causal_conv(x, w [, bias])        linear_attention(q, k, v, decay, beta:, delta:, scale:)
+///   causal_conv(x, w [, bias])        linear_attention(q, k, v, decay, beta:, delta:, scale:,
+///   token_shift(x)                        rank_one: (a, b), before:)
 /// The bias of a linear, an expert_linear or a causal_conv is implied by WeightRef::biasFamily.
 struct OpCall {
   std::string name;

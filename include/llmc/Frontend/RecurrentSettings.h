@@ -17,10 +17,10 @@ namespace llmc::frontend {
 /// where it is left out the bias that the weight has. Throws InputError.
 std::optional<uint32_t> convBias(const OpCall &call);
 
-/// `linear_attention(q, k, v, decay, beta: b, delta: true, scale: s)`.
+/// `linear_attention(q, k, v, decay, beta: b, rank_one: (a, b), delta: true, before: true, scale: s)`.
 struct LinearAttentionSettings {
-  std::optional<Handle> beta;
-  bool delta = false;
+  std::optional<Handle> beta, rankOneA, rankOneB;
+  bool delta = false, before = false;
   double scale = 1;
 };
 LinearAttentionSettings linearAttentionSettings(const OpCall &call);

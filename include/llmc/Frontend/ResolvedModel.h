@@ -58,6 +58,9 @@ struct WeightFamily {
   bool storedByItself = false;
   /// A table of whole numbers; no parameter.
   bool integer = false;
+  /// The elements of all members, one after another, where they are constants of the description:
+  /// then no checkpoint has them.
+  std::vector<float> constants;
   /// Ascending; empty for a global weight.
   std::vector<int64_t> layers;
   /// For each of `layers` (one entry for a global weight): the tensor, or that of expert 0. Null

@@ -16,6 +16,8 @@ struct RouteSettings {
   std::string score, normalise, groupScore;
   int64_t top = 0, groups = 0, keep = 0;
   double scale = 1;
+  /// Of the normalisation `margin`.
+  double margin = 0;
   const WeightRef *bias = nullptr, *table = nullptr, *expertScale = nullptr;
   const Handle *tokens = nullptr;
 };

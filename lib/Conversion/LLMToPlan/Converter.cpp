@@ -157,7 +157,7 @@ LogicalResult Converter::lowerUnit(const Unit &unit) {
     return lowerGeneric(unit);
   if (std::optional<Refusal> refusal = whyNotTuned(unit)) {
     if (!canBeGeneric(unit))
-      return refusal->op->emitError(refusal->reason);
+      return refusal->op->emitOpError(refusal->reason);
     remark::missed(unit.op->getLoc(), remark::RemarkOpts::name("tuned-kernel").category("plan"))
         << remark::reason("{0}: {1}", refusal->op->getName().getStringRef(), refusal->reason);
     return lowerGeneric(unit);
@@ -183,6 +183,8 @@ LogicalResult Converter::lowerUnit(const Unit &unit) {
     return lowerHeadLinear(unit);
   if (has(CausalConvOp()))
     return lowerConv(unit);
+  if (has(TokenShiftOp()))
+    return lowerTokenShift(unit);
   if (has(LinearAttentionOp()))
     return lowerLinearAttention(unit);
   if (has(EmbeddingOp(), PositionEmbeddingOp()))

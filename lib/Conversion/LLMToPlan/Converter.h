@@ -177,6 +177,7 @@ private:
   mlir::LogicalResult lowerHeadLinear(const Unit &unit);
   // RecurrentUnits.cpp
   mlir::LogicalResult lowerConv(const Unit &unit);
+  mlir::LogicalResult lowerTokenShift(const Unit &unit);
   mlir::LogicalResult lowerLinearAttention(const Unit &unit);
 
   // Weights.cpp

@@ -139,6 +139,7 @@ static kernels::RouterNormalise kernelNormalise(RouteNormalise normalise) {
   case RouteNormalise::None: return kernels::RouterNormalise::None;
   case RouteNormalise::Sum: return kernels::RouterNormalise::Sum;
   case RouteNormalise::Softmax: return kernels::RouterNormalise::Softmax;
+  case RouteNormalise::Margin: return kernels::RouterNormalise::Margin;
   }
   llvm_unreachable("closed enum");
 }
@@ -156,6 +157,8 @@ LogicalResult Converter::lowerRoute(const Unit &unit) {
   spec.score = kernelScore(route.getScore());
   spec.normalise = kernelNormalise(route.getNormalise());
   spec.scale = float(route.getScale().convertToDouble());
+  if (route.getMargin())
+    spec.margin = float(route.getMargin()->convertToDouble());
   spec.groups = int64_t(route.getGroups().value_or(0));
   spec.keep = int64_t(route.getKeep().value_or(0));
   if (route.getGroupScore() == GroupScore::Top2)

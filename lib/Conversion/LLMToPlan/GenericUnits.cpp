@@ -105,7 +105,7 @@ std::optional<Refusal> whyNotTuned(const Unit &unit) {
     return whyNotExperts(unit);
   if (any(RouteOp(), ExpertSumOp(), ExpertSpreadOp()))
     return whyNotRouted(unit);
-  if (any(CausalConvOp(), LinearAttentionOp()))
+  if (any(CausalConvOp(), TokenShiftOp(), LinearAttentionOp()))
     return whyNotRecurrent(unit);
   if (any(KVAppendOp(), PagedAttentionOp(), SelectPositionsOp(), HeadLinearOp(), EmbeddingOp(),
           PositionEmbeddingOp()))

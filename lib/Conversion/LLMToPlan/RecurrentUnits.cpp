@@ -38,7 +38,7 @@ static kernels::StepRows stepRows(const RowBuffer &buffer, unsigned operand) {
 std::optional<Refusal> whyNotRecurrent(const Unit &unit) {
   auto conv = unit.first<CausalConvOp>();
   for (Operation *op : unit.ops) {
-    if (isa<CausalConvOp, LinearAttentionOp>(op)) {
+    if (isa<CausalConvOp, TokenShiftOp, LinearAttentionOp>(op)) {
       if (op != unit.ops.front())
         return Refusal{op, "is not the first operation of its launch"};
       continue;
@@ -108,6 +108,31 @@ LogicalResult Converter::lowerConv(const Unit &unit) {
   return success();
 }
 
+LogicalResult Converter::lowerTokenShift(const Unit &unit) {
+  auto op = cast<TokenShiftOp>(unit.ops.front());
+  auto x = bufferOf(unit.resolve(op.getInput()), unit.op);
+  if (failed(x))
+    return failure();
+  auto state = sequenceState(op.getState(), op.getNext(), unit);
+  if (failed(state))
+    return failure();
+  SmallVector<plan::UseAttr> uses;
+  Operands operands(uses);
+  kernels::ConvSpec spec;
+  spec.shift = true;
+  spec.channels = x->width;
+  spec.taps = 2;
+  spec.slotBytes = state->bytes;
+  spec.x = stepRows(*x, operands.add(use(*x, plan::Access::Read)));
+  spec.state = operands.add(use(state->state, plan::Access::ReadWrite));
+  RowBuffer out = diesAt(*x, unit.op) ? *x : newBuffer("shifted", x->width, x->rows);
+  spec.out = stepRows(out, operands.add(use(out, plan::Access::Write)));
+  bind(unit.resolve(op.getResult()), out);
+  launch(unit.op->getLoc(), kernels::describeKernel(module.getContext(), spec), uses,
+         items(kernels::convItemsPerSequence(spec), plan::Extent::Sequences), "token shift");
+  return success();
+}
+
 LogicalResult Converter::lowerLinearAttention(const Unit &unit) {
   auto op = cast<LinearAttentionOp>(unit.ops.front());
   auto state = sequenceState(op.getState(), op.getNext(), unit);
@@ -121,6 +146,7 @@ LogicalResult Converter::lowerLinearAttention(const Unit &unit) {
   spec.keyWidth = dims(op.getKey())[2];
   spec.channelDecay = op.isDecayPerChannel();
   spec.delta = op.getDelta();
+  spec.before = op.getBefore();
   spec.scale = float(op.getScale().convertToDouble());
   spec.slotBytes = state->bytes;
 
@@ -139,11 +165,15 @@ LogicalResult Converter::lowerLinearAttention(const Unit &unit) {
       return failure();
     *rows = *found;
   }
-  if (Value beta = op.getBeta()) {
-    auto found = read(beta);
+  for (auto [value, rows] : {std::pair(op.getBeta(), &spec.beta),
+                             std::pair(op.getRankOneA(), &spec.rankOneA),
+                             std::pair(op.getRankOneB(), &spec.rankOneB)}) {
+    if (!value)
+      continue;
+    auto found = read(value);
     if (failed(found))
       return failure();
-    spec.beta = *found;
+    *rows = *found;
   }
   spec.state = operands.add(use(state->state, plan::Access::ReadWrite));
   // A column of the values is read by the item that computes it and by no other; where they

@@ -50,8 +50,20 @@ static std::string packedKey(StringRef name, StringRef layout, LayersAttr layers
 /// Where `rows` rows of each matrix of a family come from. Its type has dimensions of matrices
 /// (`stacked`), rows and columns, of which a vector has none.
 static plan::SourceAttr sourceOf(WeightFamilyOp family, int64_t rows, bool stacked = false,
-                                 bool isVector = false) {
+                                 bool isVector = false, LayersAttr members = {}) {
   MLIRContext *context = family.getContext();
+  if (std::optional<ArrayRef<float>> values = family.getValues()) {
+    if (!members)
+      return plan::SourceAttr::get(context, rows, family.getValuesAttr());
+    // Of the layers at hand.
+    SmallVector<int64_t> all = family.getLayersAttr().expand();
+    int64_t elements = family.getType().getNumElements();
+    SmallVector<float> here;
+    for (int64_t layer : members.expand())
+      llvm::append_range(here, values->slice(size_t((llvm::find(all, layer) - all.begin()) * elements),
+                                             size_t(elements)));
+    return plan::SourceAttr::get(context, rows, DenseF32ArrayAttr::get(context, here));
+  }
   StringRef tensor = family.getCheckpoint().value_or(family.getSource());
   int64_t first = family.getFirstRow().value_or(0), of = family.getStoredRows().value_or(0);
   bool transposed = family.getTransposed();
@@ -173,7 +185,8 @@ FailureOr<Converter::PackedWeight> Converter::packVectors(Location loc, ArrayRef
         return failure();
       layers = *here;
       count = type.getShape().back();
-      sources.push_back(sourceOf(family, count, type.getRank() == 2, /*isVector=*/true));
+      sources.push_back(
+          sourceOf(family, count, type.getRank() == 2, /*isVector=*/true, layers));
       name += (name.empty() ? "" : "_") + family.getSymName().str();
     }
     rows += interleave ? (count + 15) / 16 * 16 : count;
@@ -219,7 +232,8 @@ FailureOr<Converter::PackedWeight> Converter::packMatrix(Location loc, Value wei
   auto op = plan::WeightsOp::create(declare, loc, matrix.symbol, "weights",
                                     planLayers(*layers), rows, cols, *storage,
                                     plan::RowsAttr::get(module.getContext()), /*interleave=*/0,
-                                    align64(rows * cols * 4), {sourceOf(family, rows)});
+                                    align64(rows * cols * 4),
+                                    {sourceOf(family, rows, false, false, *layers)});
   if (failed(markSplit(op, weight)))
     return failure();
   packed[key] = matrix;

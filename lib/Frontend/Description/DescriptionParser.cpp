@@ -344,13 +344,14 @@ private:
     if (!json.isObject())
       fail(json, "the attributes of a tensor are an object");
     onlyKeys(json, {"when", "bias", "bias_name", "tied", "optional", "transposed", "parts",
-                    "interleave", "groups", "experts", "stored", "integer"});
+                    "interleave", "groups", "experts", "stored", "integer", "values"});
     def.when = optionalExpression(json, "when");
     def.bias = optionalExpression(json, "bias");
     def.tied = optionalExpression(json, "tied");
     def.experts = optionalExpression(json, "experts");
     def.groups = optionalExpression(json, "groups");
     def.stored = optionalExpression(json, "stored");
+    def.values = optionalExpression(json, "values");
     def.optional = flag(json, "optional");
     def.transposed = flag(json, "transposed");
     def.interleave = flag(json, "interleave");
@@ -376,6 +377,15 @@ private:
       fail(json, "a tied tensor has neither parts nor experts");
     if (def.stored && (!def.parts.empty() || def.experts || def.transposed))
       fail(json, "'stored' stands for a plain tensor, without parts, experts and 'transposed'");
+    checkConstants(def, json);
+  }
+
+  /// Constants are computed, so nothing says how they are stored.
+  void checkConstants(const TensorDef &def, const Json &json) const {
+    if (!def.values)
+      return;
+    if (json.members.size() > (def.when ? 2 : 1))
+      fail(json, "'values' are constants of the description; beside it stands only 'when'");
   }
 
   void addTensor(std::vector<TensorDef> &list, TensorDef def) const {

@@ -37,11 +37,20 @@ LinearAttentionSettings linearAttentionSettings(const OpCall &call) {
       if (!beta)
         opError(call, std::string("'beta' must be a tensor or null, it is ") + value.kindName());
       settings.beta = *beta;
-    } else if (name == "delta") {
-      const bool *delta = value.get<bool>();
-      if (!delta)
-        opError(call, "'delta' must be true or false, it is " + value.toText());
-      settings.delta = *delta;
+    } else if (name == "rank_one") {
+      const ValueList *pair = value.get<ValueList>();
+      const Handle *a = pair && pair->size() == 2 ? (*pair)[0].get<Handle>() : nullptr;
+      const Handle *b = a ? (*pair)[1].get<Handle>() : nullptr;
+      if (!b)
+        opError(call, std::string("'rank_one' must be a pair of tensors, (a, b), it is ") +
+                          value.kindName());
+      settings.rankOneA = *a;
+      settings.rankOneB = *b;
+    } else if (name == "delta" || name == "before") {
+      const bool *flag = value.get<bool>();
+      if (!flag)
+        opError(call, "'" + name + "' must be true or false, it is " + value.toText());
+      (name == "delta" ? settings.delta : settings.before) = *flag;
     } else if (name == "scale") {
       // The operation computes in f32.
       float scale = value.isNumber() ? float(value.asDouble()) : 0;
@@ -53,6 +62,9 @@ LinearAttentionSettings linearAttentionSettings(const OpCall &call) {
       opError(call, "has no argument '" + name + "'");
     }
   }
+  if (settings.delta && settings.rankOneA)
+    opError(call, "has 'delta' and 'rank_one': what is taken back from the state is said by one "
+                  "of them");
   return settings;
 }
 

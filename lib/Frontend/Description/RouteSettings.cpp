@@ -54,13 +54,13 @@ const WeightRef *namedWeight(const OpCall &call, const char *name) {
 
 RouteSettings routeSettings(const OpCall &call, int64_t experts) {
   static const char *const known[] = {"score",     "top",   "bias",         "groups", "keep",  "group_score",
-                                      "normalise", "scale", "expert_scale", "table",  "tokens"};
+                                      "normalise", "scale", "expert_scale", "table",  "tokens", "margin"};
   for (const auto &argument : call.named)
     if (std::find(std::begin(known), std::end(known), argument.first) == std::end(known))
       opError(call, "has no argument '" + argument.first + "'");
   RouteSettings settings;
   settings.score = namedChoice(call, "score", {"softmax", "sigmoid", "sqrt_softplus", "identity"});
-  settings.normalise = namedChoice(call, "normalise", {"none", "sum", "softmax"});
+  settings.normalise = namedChoice(call, "normalise", {"none", "sum", "softmax", "margin"});
   settings.groupScore = namedChoice(call, "group_score", {"max", "top2"});
   settings.bias = namedWeight(call, "bias");
   settings.table = namedWeight(call, "table");
@@ -85,6 +85,19 @@ RouteSettings routeSettings(const OpCall &call, int64_t experts) {
     if (!scale->isNumber() || !std::isfinite(float(scale->asDouble())))
       opError(call, "'scale' must be a number that is finite in f32, it is " + scale->toText());
     settings.scale = scale->asDouble();
+  }
+  const Value *margin = call.findNamed("margin");
+  bool byMargin = settings.normalise == "margin";
+  if (byMargin != (margin && !margin->isNull()))
+    opError(call, "needs \"normalise: 'margin'\" and the 'margin' together, or neither");
+  if (byMargin) {
+    if (!margin->isNumber() || !(float(margin->asDouble()) > 0) ||
+        !std::isfinite(float(margin->asDouble())))
+      opError(call, "'margin' must be a number that is positive and finite in f32, it is " +
+                        margin->toText());
+    settings.margin = margin->asDouble();
+    if (settings.bias || settings.table || namedInt(call, "groups"))
+      opError(call, "has a margin, which goes without bias, groups and table");
   }
   std::optional<int64_t> groups = count("groups", experts, "experts");
   if (!groups)

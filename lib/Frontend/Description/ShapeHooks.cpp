@@ -210,6 +210,8 @@ std::vector<Value> ShapeHooks::op(const OpCall &call) {
     return {expertSpread(call)};
   if (name == "causal_conv")
     return {causalConv(call)};
+  if (name == "token_shift")
+    return {tokenShift(call)};
   if (name == "linear_attention")
     return {linearAttention(call)};
   static const std::vector<std::string> operations = {
@@ -220,7 +222,7 @@ std::vector<Value> ShapeHooks::op(const OpCall &call) {
       "slice",       "concat",    "transpose",   "take",     "put",        "mix",
       "position_scale",
       "route",       "expert_linear", "expert_sum", "expert_spread",
-      "causal_conv", "linear_attention",
+      "causal_conv", "token_shift", "linear_attention",
       "head_linear", "select_positions", "no_positions"};
   std::vector<std::string> near = nearWords(name, operations);
   std::string all;

@@ -82,6 +82,7 @@ private:
   Value expertSum(const OpCall &call);
   Value expertSpread(const OpCall &call);
   Value causalConv(const OpCall &call);
+  Value tokenShift(const OpCall &call);
   Value linearAttention(const OpCall &call);
   std::vector<Value> layers(const OpCall &call);
   /// The attention of an earlier layer whose keys and values this one reads.

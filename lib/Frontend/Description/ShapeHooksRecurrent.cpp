@@ -25,6 +25,14 @@ Value ShapeHooks::causalConv(const OpCall &call) {
   return make({channels});
 }
 
+Value ShapeHooks::tokenShift(const OpCall &call) {
+  if (call.args.size() != 1 || !call.named.empty())
+    opError(call, "takes one tensor");
+  int64_t channels = width(call, 0);
+  recurrent.push_back({currentKind, 0, channels});
+  return make({channels});
+}
+
 Value ShapeHooks::linearAttention(const OpCall &call) {
   LinearAttentionSettings settings = linearAttentionSettings(call);
   for (size_t i = 0; i < 3; ++i)
@@ -41,6 +49,10 @@ Value ShapeHooks::linearAttention(const OpCall &call) {
   if (settings.beta && shapes[settings.beta->id] != Shape{v[0]})
     opError(call, "'beta' of " + shapeText(shapes[settings.beta->id]) +
                       " a token is not one for each of the " + std::to_string(v[0]) + " heads");
+  for (const std::optional<Handle> &factor : {settings.rankOneA, settings.rankOneB})
+    if (factor && shapes[factor->id] != k)
+      opError(call, "a factor of 'rank_one' of " + shapeText(shapes[factor->id]) +
+                        " a token is not of the shape of the keys, " + shapeText(k));
   recurrent.push_back({currentKind, v[0] * k[1] * v[1], 0});
   return make(v);
 }

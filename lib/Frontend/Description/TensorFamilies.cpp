@@ -2,6 +2,7 @@
 #include "Resolver.h"
 
 #include <algorithm>
+#include <cmath>
 
 namespace llmc::frontend {
 
@@ -77,6 +78,30 @@ public:
     return out;
   }
   int64_t publishedCount() const { return perExpertName() ? experts : 1; }
+
+  /// Constants of the description, of one layer; there are `layers` of them.
+  WeightFamily constants(int64_t layers) const {
+    WeightFamily family;
+    family.shape = shape;
+    family.view = StoredView::whole(shape);
+    int64_t elements = int64_t(*elementCount(shape));
+    constexpr int64_t most = int64_t(1) << 20;
+    if (elements > most / std::max<int64_t>(layers, 1))
+      throw InputError(view.fileName() + ": the constants '" + def.nameTemplate + "' would be " +
+                       shapeText(shape) + " by " + params.keysText(*def.shape) +
+                       " in each of " + std::to_string(layers) + " layers; there may be " +
+                       std::to_string(most) + " of them in all");
+    Locals at = locals;
+    for (int64_t n = 0; n < elements; ++n) {
+      at["n"] = n;
+      Value value = params.evaluateWith(*def.values, at);
+      if (!value.isNumber() || !std::isfinite(float(value.asDouble())))
+        expressionError(*def.values, "constants must be numbers that are finite in f32, element " +
+                                         std::to_string(n) + " is " + value.toText());
+      family.constants.push_back(float(value.asDouble()));
+    }
+    return family;
+  }
 
   /// The whole tensor (`part` below 0) or a part of it, as a weight of this checkpoint.
   WeightFamily family(int part, bool bias, bool isGguf, bool perExpert) const {
@@ -354,6 +379,8 @@ void Resolver::addFamily(const TensorDef &def, WeightFamily family, std::optiona
   for (WeightFamily &known : model.families)
     if (layer && known.role == family.role && known.shape == family.shape &&
         known.view == family.view) {
+      known.constants.insert(known.constants.end(), family.constants.begin(),
+                             family.constants.end());
       known.layers.push_back(*layer);
       known.tensors.push_back(nullptr);
       return;
@@ -374,6 +401,12 @@ void Resolver::addTensor(const TensorDef &def, std::optional<int64_t> layer) {
     locals["i"] = *layer;
   if (!def.whole.empty() || !flagOf(params, def.when, locals, true))
     return;
+  if (def.values) {
+    WeightFamily family = Layout(params, *view, def, locals).constants(layer ? layers : 1);
+    family.role = def.role;
+    family.publishedName = family.checkpointName = def.nameTemplate;
+    return addFamily(def, std::move(family), layer);
+  }
   std::string name = storedName(def);
   if (def.optional &&
       !(source.checkpoint && source.checkpoint->find(sampleName(name, layer.value_or(0)))))
@@ -431,7 +464,7 @@ void Resolver::publish(const TensorDef &def, std::optional<int64_t> evaluatedAt,
   Locals locals;
   if (evaluatedAt)
     locals["i"] = *evaluatedAt;
-  if (!def.whole.empty() || !flagOf(params, def.when, locals, true))
+  if (!def.whole.empty() || def.values || !flagOf(params, def.when, locals, true))
     return;
   if (def.optional &&
       !(source.checkpoint && source.checkpoint->find(

@@ -155,7 +155,7 @@ void Resolver::compareTied(const WeightFamily &family) {
 void Resolver::compareCheckpoint() {
   std::vector<std::string> missing;
   for (WeightFamily &family : model.families) {
-    if (family.tiedTo >= 0)
+    if (family.tiedTo >= 0 || !family.constants.empty())
       continue;
     for (size_t index = 0; index < family.tensors.size(); ++index)
       takeTensor(family, index, family.perLayer ? family.layers[index] : 0, missing);

@@ -51,7 +51,7 @@ private:
   void tensors(const std::vector<TensorDef> &list) {
     for (const TensorDef &tensor : list) {
       for (const ExprPtr &expr : {tensor.shape, tensor.when, tensor.bias, tensor.tied,
-                                  tensor.experts, tensor.groups, tensor.stored})
+                                  tensor.experts, tensor.groups, tensor.stored, tensor.values})
         root(expr);
       for (const TensorPart &part : tensor.parts)
         root(part.rows);

@@ -64,6 +64,8 @@ Importer::Results Importer::handle(mlir::Value value) {
 
 Attribute Importer::storageOf(const WeightFamily &family, int64_t layer) {
   const WeightFamily &stored = family.tiedTo >= 0 ? model.families[family.tiedTo] : family;
+  if (!stored.constants.empty())
+    return storageByName(&context, "f32");
   if (stored.quantizedTo)
     return storageByName(&context, stored.quantizedTo->name);
   if (const StorageFormat *format = stored.formatOf(layer)) {
@@ -370,6 +372,7 @@ std::vector<llmc::frontend::Value> Importer::op(const OpCall &call) {
                                               {"expert_linear", &Importer::expertLinear},
                                               {"expert_sum", &Importer::expertSum},
                                               {"causal_conv", &Importer::causalConv},
+                                              {"token_shift", &Importer::tokenShift},
                                               {"linear_attention", &Importer::linearAttention},
                                               {"expert_spread", &Importer::expertSpread},
                                               {"layers", &Importer::layers}};
@@ -436,6 +439,22 @@ void Importer::emitEntry() {
   function.setType(b.getFunctionType({tokens, batchType}, {logits.getType()}));
 }
 
+/// The constants of some layers of a family, null where it is stored.
+DenseF32ArrayAttr Importer::constantsOf(const WeightFamily &family,
+                                        const std::set<int64_t> &layers) {
+  if (family.constants.empty())
+    return {};
+  if (!family.perLayer)
+    return b.getDenseF32ArrayAttr(family.constants);
+  size_t elements = family.constants.size() / family.layers.size();
+  std::vector<float> values;
+  for (size_t i = 0; i < family.layers.size(); ++i)
+    if (layers.count(family.layers[i]))
+      values.insert(values.end(), family.constants.begin() + i * elements,
+                    family.constants.begin() + (i + 1) * elements);
+  return b.getDenseF32ArrayAttr(values);
+}
+
 void Importer::emitFamilies() {
   b.setInsertionPointToStart(module->getBody());
   for (const Weight &weight : weights) {
@@ -457,7 +476,8 @@ void Importer::emitFamilies() {
                            TypeAttr::get(weight.type),
                            rows ? b.getI64IntegerAttr(family.firstRow) : nullptr,
                            rows ? b.getI64IntegerAttr(family.storedRows) : nullptr,
-                           family.transposed && !view ? b.getUnitAttr() : nullptr, view);
+                           family.transposed && !view ? b.getUnitAttr() : nullptr, view,
+                           constantsOf(family, weight.layers));
   }
   for (const State &state : states)
     StateFamilyOp::create(
@@ -472,7 +492,7 @@ OwningOpRef<ModuleOp> Importer::run() {
   auto ids = [&](const std::vector<int64_t> &list) { return b.getDenseI64ArrayAttr(list); };
   int64_t parameters = 0;
   for (const WeightFamily &family : model.families) {
-    if (family.tiedTo >= 0)
+    if (family.tiedTo >= 0 || !family.constants.empty())
       continue;
     int64_t elements = family.count();
     for (int64_t dim : family.shape)

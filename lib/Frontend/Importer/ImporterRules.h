@@ -72,6 +72,7 @@ private:
   Results expertSum(const OpCall &call);
   Results expertSpread(const OpCall &call);
   Results causalConv(const OpCall &call);
+  Results tokenShift(const OpCall &call);
   Results linearAttention(const OpCall &call);
   Results layers(const OpCall &call);
 
@@ -106,6 +107,7 @@ private:
   void emitKind(uint32_t kind);
   void emitEntry();
   void emitFamilies();
+  DenseF32ArrayAttr constantsOf(const WeightFamily &family, const std::set<int64_t> &layers);
 
   const ResolvedModel &model;
   MLIRContext &context;

@@ -27,12 +27,21 @@ Importer::Results Importer::causalConv(const OpCall &call) {
       CausalConvOp::create(b, at(call, &ref), x, weight, bias, state, batch).getResult());
 }
 
+Importer::Results Importer::tokenShift(const OpCall &call) {
+  mlir::Value x = tensor(call, 0);
+  auto type = CacheType::get(&context, CacheKind::Conv, {lastDim(x), 1}, b.getF32Type());
+  return handle(
+      TokenShiftOp::create(b, at(call), x, stateBefore(call, type), batch).getResult());
+}
+
 Importer::Results Importer::linearAttention(const OpCall &call) {
   LinearAttentionSettings settings = linearAttentionSettings(call);
   mlir::Value q = tensor(call, 0), k = tensor(call, 1), v = tensor(call, 2),
               decay = tensor(call, 3), beta;
-  if (settings.beta)
-    beta = values[settings.beta->id];
+  auto optional = [&](const std::optional<Handle> &handle) {
+    return handle ? values[handle->id] : mlir::Value();
+  };
+  beta = optional(settings.beta);
   ArrayRef<int64_t> keys = cast<RankedTensorType>(k.getType()).getShape(),
                     rows = cast<RankedTensorType>(v.getType()).getShape();
   if (keys.size() != 3 || rows.size() != 3)
@@ -41,7 +50,9 @@ Importer::Results Importer::linearAttention(const OpCall &call) {
                              b.getF32Type());
   mlir::Value state = stateBefore(call, type);
   return handle(LinearAttentionOp::create(b, at(call), q, k, v, decay, beta, state, batch,
-                                          settings.delta, settings.scale)
+                                          settings.delta, settings.scale,
+                                          optional(settings.rankOneA),
+                                          optional(settings.rankOneB), settings.before)
                     .getResult());
 }
 

@@ -26,6 +26,7 @@ Importer::Results Importer::route(const OpCall &call) {
       weightOf(settings.bias), weightOf(settings.table), tokens, weightOf(settings.expertScale),
       count(settings.groups), count(settings.keep), groupScore, count(settings.top),
       RouteNormaliseAttr::get(&context, *symbolizeRouteNormalise(settings.normalise)),
+      settings.margin ? b.getF64FloatAttr(settings.margin) : FloatAttr(),
       b.getF64FloatAttr(settings.scale));
   Results results = handle(op.getChoice());
   results.push_back(handle(op.getWeights()).front());

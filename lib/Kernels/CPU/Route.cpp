@@ -51,7 +51,9 @@ public:
       k.loop(k.c(0), k.c(spec.chosen), 1, [&](Value j) {
         Value best = takeBest(keys, spec.experts);
         k.store(k.toI32(best), k.at(chosen, k.mul(j, 4)), 4);
-        k.store(element(scores, best), k.at(chosenWeights, k.mul(j, 4)), 4);
+        Value weight = spec.normalise == RouterNormalise::Margin ? nearWeight(best)
+                                                                 : element(scores, best);
+        k.store(weight, k.at(chosenWeights, k.mul(j, 4)), 4);
       });
       computeWeights();
     });
@@ -205,6 +207,25 @@ private:
     return index;
   }
 
+  /// The softmax value of `best`, just taken, over what is near it and was not taken before.
+  Value nearWeight(Value best) {
+    Value own = k.broadcast(element(scores, best)), number = k.broadcast(k.toI32(best));
+    Value sum = reduce(0, [&](Value acc, Value first) {
+      Value x = chunk(scores, first, spec.experts, 0);
+      Value key = k.select(present(first, spec.experts),
+                           k.maskedLoad(k.vecI(), k.at(keys, k.mul(first, 4)),
+                                        present(first, spec.experts), 4),
+                           k.splatI(taken));
+      Value here = k.eq(k.add(k.iota(), k.broadcast(k.toI32(first))), number);
+      Value open = k.ori(here, k.lt(k.splatI(taken), key));
+      Value distance = k.divf(k.subf(own, x), k.maxf(k.absf(x), own));
+      Value far = k.gtf(distance, k.splat(spec.margin));
+      Value term = k.select(open, polyExp(k, k.subf(x, own)), k.splat(0));
+      return k.addf(acc, k.select(far, k.splat(0), term));
+    }, [&](Value x, Value y) { return k.addf(x, y); });
+    return k.divf(k.cf(1), k.reduceAdd(sum));
+  }
+
   void computeWeights() {
     Value count = k.c(spec.chosen);
     auto at = [&](Value j) { return k.at(chosenWeights, k.mul(j, 4)); };
@@ -219,6 +240,7 @@ private:
     };
     switch (spec.normalise) {
     case RouterNormalise::None:
+    case RouterNormalise::Margin:
       break;
     case RouterNormalise::Sum: {
       Value sum = k.addf(total(), k.cf(1e-20f));
@@ -269,6 +291,8 @@ std::string checkRoute(const RouteSpec &spec) {
   if (spec.experts < 1 || spec.experts > INT32_MAX / 4)
     return "a router over " + std::to_string(spec.experts) + " experts";
   int64_t open = spec.experts;
+  if (spec.normalise == RouterNormalise::Margin && (spec.bias || spec.groups))
+    return "a margin of the scores goes without bias and groups";
   if (spec.groups) {
     if (spec.groups < 1 || spec.experts % spec.groups || spec.keep < 1 || spec.keep > spec.groups)
       return std::to_string(spec.experts) + " experts are not " + std::to_string(spec.groups) +
@@ -289,7 +313,9 @@ std::string routeKernelName(const RouteSpec &spec) {
   if (spec.groups)
     name += "_g" + std::to_string(spec.groups) + "k" + std::to_string(spec.keep) +
             (spec.groupScore == RouterGroupScore::Top2 ? "t" : "m");
-  if (spec.normalise != RouterNormalise::None)
+  if (spec.normalise == RouterNormalise::Margin)
+    name += "_m" + std::to_string(llvm::bit_cast<uint32_t>(spec.margin));
+  else if (spec.normalise != RouterNormalise::None)
     name += spec.normalise == RouterNormalise::Sum ? "_sum" : "_softmax";
   if (spec.scale != 1)
     name += "_s" + std::to_string(llvm::bit_cast<uint32_t>(spec.scale));

@@ -181,3 +181,51 @@ func.func @linear_attention_c6(%q: tensor<?x2x4xf32>, %v: tensor<?x6x3xf32>, %g:
   %y, %t = llm.linear_attention %q, %q, %v, %g, %s, %batch delta scale 0.0 : tensor<?x2x4xf32>, tensor<?x6x3xf32>, tensor<?x6xf32>, !llm.cache<recurrent, [6, 4, 3], f32>
   return
 }
+
+// -----
+
+func.func @linear_attention_c7_type(%q: tensor<?x2x4xf32>, %v: tensor<?x6x3xf32>, %g: tensor<?x6xf32>, %b: tensor<?x6x4xf32>, %s: !llm.cache<recurrent, [6, 4, 3], f32>, %batch: !llm.batch) {
+  // expected-error @+1 {{factor of a rank one part must be 'tensor<?x2x4xf32>' as the keys but is 'tensor<?x6x4xf32>'}}
+  %y, %t = llm.linear_attention %q, %q, %v, %g rank_one %q by %b, %s, %batch scale 1.0 : tensor<?x2x4xf32>, tensor<?x6x3xf32>, tensor<?x6xf32>, !llm.cache<recurrent, [6, 4, 3], f32> rank_one tensor<?x2x4xf32> by tensor<?x6x4xf32>
+  return
+}
+
+// -----
+
+func.func @linear_attention_c7_delta(%q: tensor<?x2x4xf32>, %v: tensor<?x6x3xf32>, %g: tensor<?x6xf32>, %s: !llm.cache<recurrent, [6, 4, 3], f32>, %batch: !llm.batch) {
+  // expected-error @+1 {{has delta and a rank one part: what is taken back from the state is said by one of them}}
+  %y, %t = llm.linear_attention %q, %q, %v, %g rank_one %q by %q, %s, %batch delta scale 1.0 : tensor<?x2x4xf32>, tensor<?x6x3xf32>, tensor<?x6xf32>, !llm.cache<recurrent, [6, 4, 3], f32> rank_one tensor<?x2x4xf32> by tensor<?x2x4xf32>
+  return
+}
+
+// -----
+
+func.func @linear_attention_c7_one(%q: tensor<?x2x4xf32>, %v: tensor<?x6x3xf32>, %g: tensor<?x6xf32>, %s: !llm.cache<recurrent, [6, 4, 3], f32>, %batch: !llm.batch) {
+  // expected-error @+1 {{needs both factors of a rank one part, or neither}}
+  %y, %t = "llm.linear_attention"(%q, %q, %v, %g, %q, %s, %batch) <{operandSegmentSizes = array<i32: 1, 1, 1, 1, 0, 1, 0, 1, 1>, scale = 1.0 : f64}> : (tensor<?x2x4xf32>, tensor<?x2x4xf32>, tensor<?x6x3xf32>, tensor<?x6xf32>, tensor<?x2x4xf32>, !llm.cache<recurrent, [6, 4, 3], f32>, !llm.batch) -> (tensor<?x6x3xf32>, !llm.cache<recurrent, [6, 4, 3], f32>)
+  return
+}
+
+// -----
+
+func.func @token_shift_c1_kind(%x: tensor<?x8xf32>, %s: !llm.cache<recurrent, [8, 1, 1], f32>, %batch: !llm.batch) {
+  // expected-error @+1 {{state must be a conv cache but is recurrent}}
+  %y, %t = llm.token_shift %x, %s, %batch : tensor<?x8xf32>, !llm.cache<recurrent, [8, 1, 1], f32>
+  return
+}
+
+// -----
+
+func.func @token_shift_c1_rows(%x: tensor<?x8xf32>, %s: !llm.cache<conv, [8, 3], f32>, %batch: !llm.batch) {
+  // expected-error @+1 {{state dimension 1 (3) must be 1: one row of each sequence}}
+  %y, %t = llm.token_shift %x, %s, %batch : tensor<?x8xf32>, !llm.cache<conv, [8, 3], f32>
+  return
+}
+
+// -----
+
+func.func @token_shift_c2(%x: tensor<?x6xf32>, %s: !llm.cache<conv, [8, 1], f32>, %batch: !llm.batch) {
+  // expected-error @+1 {{input dimension 1 (6) must equal state dimension 0 (8)}}
+  %y, %t = llm.token_shift %x, %s, %batch : tensor<?x6xf32>, !llm.cache<conv, [8, 1], f32>
+  return
+}

@@ -21,3 +21,17 @@ func.func @linear_attention(%q: tensor<?x2x16xf32>, %k: tensor<?x2x16xf32>, %v: 
   %z, %t1 = llm.linear_attention %q, %k, %y, %gc, %t, %batch scale 1.0 : tensor<?x2x16xf32>, tensor<?x4x32xf32>, tensor<?x4x16xf32>, !state
   return %z : tensor<?x4x32xf32>
 }
+
+// CHECK-LABEL: func.func @token_shift
+func.func @token_shift(%x: tensor<?x64xf32>, %s: !llm.cache<conv, [64, 1], f32>, %batch: !llm.batch) -> tensor<?x64xf32> {
+  // CHECK: %{{.*}}, %{{.*}} = llm.token_shift %{{.*}}, %{{.*}}, %{{.*}} : tensor<?x64xf32>, !llm.cache<conv, [64, 1], f32>
+  %y, %s1 = llm.token_shift %x, %s, %batch : tensor<?x64xf32>, !llm.cache<conv, [64, 1], f32>
+  return %y : tensor<?x64xf32>
+}
+
+// CHECK-LABEL: func.func @rank_one
+func.func @rank_one(%q: tensor<?x2x16xf32>, %a: tensor<?x2x16xf32>, %b: tensor<?x2x16xf32>, %v: tensor<?x4x32xf32>, %g: tensor<?x4x16xf32>, %s: !state, %batch: !llm.batch) -> tensor<?x4x32xf32> {
+  // CHECK: llm.linear_attention %{{.*}}, %{{.*}}, %{{.*}}, %{{.*}} rank_one %{{.*}} by %{{.*}}, %{{.*}}, %{{.*}} before scale 1.0 : tensor<?x2x16xf32>, tensor<?x4x32xf32>, tensor<?x4x16xf32>, !llm.cache<recurrent, [4, 16, 32], f32> rank_one tensor<?x2x16xf32> by tensor<?x2x16xf32>
+  %y, %s1 = llm.linear_attention %q, %q, %v, %g rank_one %a by %b, %s, %batch before scale 1.0 : tensor<?x2x16xf32>, tensor<?x4x32xf32>, tensor<?x4x16xf32>, !state rank_one tensor<?x2x16xf32> by tensor<?x2x16xf32>
+  return %y : tensor<?x4x32xf32>
+}

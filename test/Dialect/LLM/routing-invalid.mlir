@@ -152,6 +152,38 @@ func.func @route_c7_rows(%l: tensor<5x8xf32>, %t: !llm.weight<[9, 2], #llm.dense
 
 // -----
 
+func.func @route_c8_alone(%l: tensor<?x8xf32>) {
+  // expected-error @+1 {{needs 'normalise margin' and what is within it together, or neither}}
+  %c, %w = llm.route identity %l top 2 normalise margin : (tensor<?x8xf32>) -> (tensor<?x2xi32>, tensor<?x2xf32>)
+  return
+}
+
+// -----
+
+func.func @route_c8_without(%l: tensor<?x8xf32>) {
+  // expected-error @+1 {{needs 'normalise margin' and what is within it together, or neither}}
+  %c, %w = llm.route identity %l top 2 normalise sum within 0.02 : (tensor<?x8xf32>) -> (tensor<?x2xi32>, tensor<?x2xf32>)
+  return
+}
+
+// -----
+
+func.func @route_c8_negative(%l: tensor<?x8xf32>) {
+  // expected-error @+1 {{margin must be finite and positive but is -0.02}}
+  %c, %w = llm.route identity %l top 2 normalise margin within -0.02 : (tensor<?x8xf32>) -> (tensor<?x2xi32>, tensor<?x2xf32>)
+  return
+}
+
+// -----
+
+func.func @route_c8_bias(%l: tensor<?x8xf32>, %b: !llm.weight<[8], #llm.dense<f32>>) {
+  // expected-error @+1 {{it comes without bias, groups and table}}
+  %c, %w = llm.route identity %l bias %b top 2 normalise margin within 0.02 : (tensor<?x8xf32>, !llm.weight<[8], #llm.dense<f32>>) -> (tensor<?x2xi32>, tensor<?x2xf32>)
+  return
+}
+
+// -----
+
 func.func @route_c7_tokens(%l: tensor<?x8xf32>, %t: !llm.weight<[9, 2], #llm.dense<f32>>) {
   // expected-error @+1 {{needs a table and the tokens together, or neither}}
   %c, %w = "llm.route"(%l, %t) <{score = #llm<route_score softmax>, top = 2 : i64, operandSegmentSizes = array<i32: 1, 0, 1, 0, 0>}> : (tensor<?x8xf32>, !llm.weight<[9, 2], #llm.dense<f32>>) -> (tensor<?x2xi32>, tensor<?x2xf32>)

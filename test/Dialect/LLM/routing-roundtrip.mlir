@@ -9,6 +9,8 @@
 func.func @route(%l: tensor<?x8xf32>) {
   // CHECK: llm.route softmax %{{.*}} top 2 : (tensor<?x8xf32>) -> (tensor<?x2xi32>, tensor<?x2xf32>)
   %c, %w = llm.route softmax %l top 2 : (tensor<?x8xf32>) -> (tensor<?x2xi32>, tensor<?x2xf32>)
+  // CHECK: llm.route identity %{{.*}} top 2 normalise margin within 0.02 scale 2.0 : (tensor<?x8xf32>)
+  %c2, %w2 = llm.route identity %l top 2 normalise margin within 0.02 scale 2.0 : (tensor<?x8xf32>) -> (tensor<?x2xi32>, tensor<?x2xf32>)
   // What is said explicitly and is the default is not printed.
   // CHECK: llm.route identity %{{.*}} top 1 : (tensor<?x8xf32>)
   %c1, %w1 = llm.route identity %l top 1 normalise none scale 1.0 : (tensor<?x8xf32>) -> (tensor<?x1xi32>, tensor<?x1xf32>)

@@ -5,6 +5,26 @@ llm.weight_family @weight_family_c1_layers "layers.w" layers [0, 4] : !llm.weigh
 
 // -----
 
+// expected-error @+1 {{has 3 values for 2 members of 2 elements}}
+llm.weight_family @weight_family_c8_count "w.{i}" values [1.0, 2.0, 3.0] layers [0, 2] : !llm.weight<[2], #llm.dense<f32>>
+
+// -----
+
+// expected-error @+1 {{has a value that is not finite}}
+llm.weight_family @weight_family_c8_finite "w.{i}" values [1.0, 1.0e39] layers [0, 1] : !llm.weight<[2], #llm.dense<f32>>
+
+// -----
+
+// expected-error @+1 {{has values of f32, its type is}}
+llm.weight_family @weight_family_c8_type "w.{i}" values [1.0, 2.0] layers [0, 1] : !llm.weight<[2], #llm.dense<bf16>>
+
+// -----
+
+// expected-error @+1 {{has values, so there is nothing that is read of a checkpoint}}
+llm.weight_family @weight_family_c8_rows "w.{i}" rows 1 of 4 values [1.0, 2.0] layers [0, 1] : !llm.weight<[2], #llm.dense<f32>>
+
+// -----
+
 // expected-error @+1 {{source 'layers.{i}.w' must not hold {i}: the family has no layers}}
 llm.weight_family @weight_family_c1_no_layers "layers.{i}.w" : !llm.weight<[64], #llm.dense<f32>>
 

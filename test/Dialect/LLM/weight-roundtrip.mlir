@@ -22,6 +22,8 @@ llm.weight_family @up "x.{i}.{e}" from "blk.{i}.up" layers [0, 4] : !llm.weight<
 llm.weight_family @gate "x.{i}" view <stored = [8, 48, 80], first = 1, strides = [3840, 2, 80]> layers [0, 4] : !llm.weight<[8, 40, 48], #llm.dense<f32>>
 // CHECK: llm.weight_family @each "y.{e}" view <stored = [48, 80], first = 40, strides = [80, 1]> : !llm.weight<[8, 48, 40], #llm.dense<f32>>
 llm.weight_family @each "y.{e}" view <stored = [48, 80], first = 40, strides = [80, 1]> : !llm.weight<[8, 48, 40], #llm.dense<f32>>
+// CHECK: llm.weight_family @slopes "slopes.{i}" values [-5.000000e-01, -2.500000e-01, -4.000000e-01, -2.000000e-01] layers [0, 2] : !llm.weight<[2], #llm.dense<f32>>
+llm.weight_family @slopes "slopes.{i}" values [-0.5, -0.25, -0.4, -0.2] layers [0, 2] : !llm.weight<[2], #llm.dense<f32>>
 // CHECK: llm.state_family @kv layers [0, 4] : !llm.cache<paged, [2, 16, 16], f32>
 llm.state_family @kv layers [0, 4] : !llm.cache<paged, [2, 16, 16], f32>
 

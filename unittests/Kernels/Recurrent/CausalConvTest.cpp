@@ -24,6 +24,12 @@ ConvSpec makeSpec(int64_t channels, int64_t taps, bool bias = true) {
   return spec;
 }
 
+ConvSpec makeShift(int64_t channels) {
+  ConvSpec spec = makeSpec(channels, 2, false);
+  spec.shift = true;
+  return spec;
+}
+
 /// The states of all slots.
 Buffer<float> pool(const ConvSpec &spec) { return Buffer<float>(size_t(spec.slotBytes / 4 * 5), NAN); }
 
@@ -48,6 +54,8 @@ struct Step {
   }
 
   double reference(int64_t t, int64_t c) const {
+    if (int64_t p = step.positions[size_t(t)] - 1; spec.shift)
+      return p < 0 ? 0 : double(number(inputs, step.names[size_t(t)], p, c));
     double sum = spec.bias ? double(b[size_t(c)]) : 0;
     for (int64_t k = 0; k < spec.taps; ++k) {
       int64_t p = step.positions[size_t(t)] - spec.taps + 1 + k;
@@ -85,6 +93,8 @@ TEST(CausalConvTest, ChannelsAndTaps) {
                                  makeSpec(33, 3),        makeSpec(70, 16), makeSpec(48, 7)};
   specs.push_back(makeSpec(100, 4));
   specs.back().activation = Activation::SiLU;
+  for (int64_t channels : {1, 64, 130})
+    specs.push_back(makeShift(channels));
   Kernels kernels;
   for (const ConvSpec &spec : specs)
     add(kernels, spec);
@@ -116,30 +126,31 @@ TEST(CausalConvTest, ChannelsAndTaps) {
 }
 
 TEST(CausalConvTest, BitsDoNotDependOnTheBatch) {
-  ConvSpec spec = makeSpec(100, 4);
-  Kernels kernels;
-  add(kernels, spec);
-  kernels.compile();
-  for (const CPUVariant *variant : Kernels::variants()) {
-    llmc_kernel_fn kernel = kernels.find(convKernelName(spec), *variant);
-    int64_t length = 40;
-    Step whole(spec, {{0, length, 7, 1}});
-    Buffer<float> wholeState = pool(spec), want = whole.run(kernel, wholeState);
-    whole.expectNear(want);
-    for (int64_t chunk : {1, 2, 3, 5, 16}) {
-      Buffer<float> state = pool(spec);
-      for (int64_t at = 0; at < length; at += chunk) {
-        int64_t rows = std::min(chunk, length - at);
-        Step part(spec, {{0, 9, 3, 2}, {at, rows, 7, 1}, {0, 1, 9, 0}});
-        Buffer<float> got = part.run(kernel, state, 2);
-        ASSERT_EQ(std::memcmp(want.data() + at * spec.out.stride,
-                              got.data() + 9 * spec.out.stride, size_t(rows * spec.out.stride * 4)),
-                  0)
-            << "chunk " << chunk << " at " << at;
+  for (ConvSpec spec : {makeSpec(100, 4), makeShift(100)}) {
+    Kernels kernels;
+    add(kernels, spec);
+    kernels.compile();
+    for (const CPUVariant *variant : Kernels::variants()) {
+      llmc_kernel_fn kernel = kernels.find(convKernelName(spec), *variant);
+      int64_t length = 40;
+      Step whole(spec, {{0, length, 7, 1}});
+      Buffer<float> wholeState = pool(spec), want = whole.run(kernel, wholeState);
+      whole.expectNear(want);
+      for (int64_t chunk : {1, 2, 3, 5, 16}) {
+        Buffer<float> state = pool(spec);
+        for (int64_t at = 0; at < length; at += chunk) {
+          int64_t rows = std::min(chunk, length - at);
+          Step part(spec, {{0, 9, 3, 2}, {at, rows, 7, 1}, {0, 1, 9, 0}});
+          Buffer<float> got = part.run(kernel, state, 2);
+          ASSERT_EQ(std::memcmp(want.data() + at * spec.out.stride,
+                                got.data() + 9 * spec.out.stride, size_t(rows * spec.out.stride * 4)),
+                    0)
+              << "chunk " << chunk << " at " << at;
+        }
+        EXPECT_EQ(std::memcmp(state.data() + spec.slotBytes / 4,
+                              wholeState.data() + spec.slotBytes / 4, size_t(spec.stateBytes())),
+                  0);
       }
-      EXPECT_EQ(std::memcmp(state.data() + spec.slotBytes / 4,
-                            wholeState.data() + spec.slotBytes / 4, size_t(spec.stateBytes())),
-                0);
     }
   }
 }
@@ -175,6 +186,11 @@ TEST(CausalConvTest, ChecksSpecs) {
   ConvSpec small = makeSpec(8, 4);
   small.slotBytes = 64;
   EXPECT_EQ(checkConv(small), "a slot of 64 bytes does not hold a state of 96");
+  ConvSpec shift = makeShift(8);
+  EXPECT_EQ(checkConv(shift), "");
+  EXPECT_NE(convKernelName(shift), convKernelName(makeSpec(8, 2, false)));
+  shift.bias = biasOperand;
+  EXPECT_EQ(checkConv(shift), "a token shift has two taps and no bias");
   ConvSpec same = makeSpec(8, 4), moved = same;
   EXPECT_EQ(convKernelName(same), convKernelName(makeSpec(8, 4)));
   moved.x.offset = 0;

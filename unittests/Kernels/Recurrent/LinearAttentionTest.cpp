@@ -6,9 +6,9 @@ using namespace llmc::kernels::test;
 
 namespace {
 
-enum Kind { queries = 10, keys, values, decays, betas };
+enum Kind { queries = 10, keys, values, decays, betas, factorsA, factorsB };
 constexpr unsigned qOperand = 0, kOperand = 1, vOperand = 2, decayOperand = 3, betaOperand = 4,
-                   stateOperand = 5, outOperand = 6;
+                   stateOperand = 5, outOperand = 6, rankOneAOperand = 7, rankOneBOperand = 8;
 
 LinearAttentionSpec makeSpec(int64_t heads, int64_t keyHeads, int64_t keyWidth, int64_t valueWidth,
                              bool delta, bool beta, bool channels) {
@@ -32,6 +32,18 @@ LinearAttentionSpec makeSpec(int64_t heads, int64_t keyHeads, int64_t keyWidth, 
   return spec;
 }
 
+LinearAttentionSpec withRankOne(LinearAttentionSpec spec) {
+  spec.delta = false;
+  spec.rankOneA = StepRows{rankOneAOperand, spec.keyHeads * spec.keyWidth + 2, 1};
+  spec.rankOneB = StepRows{rankOneBOperand, spec.keyHeads * spec.keyWidth, 0};
+  return spec;
+}
+
+LinearAttentionSpec readBefore(LinearAttentionSpec spec) {
+  spec.before = true;
+  return spec;
+}
+
 Buffer<float> pool(const LinearAttentionSpec &spec) {
   return Buffer<float>(size_t(spec.slotBytes / 4 * 5), NAN);
 }
@@ -44,19 +56,26 @@ struct Step {
         v(rowsOf(step, spec.v, spec.heads * spec.valueWidth, values)),
         decay(rowsOf(step, spec.decay, spec.channelDecay ? spec.heads * spec.keyWidth : spec.heads,
                      decays)),
-        beta(rowsOf(step, spec.beta.value_or(StepRows{0, 1, 0}), spec.beta ? spec.heads : 0, betas)) {
+        beta(rowsOf(step, spec.beta.value_or(StepRows{0, 1, 0}), spec.beta ? spec.heads : 0, betas)),
+        rankOneA(factor(spec.rankOneA, factorsA)), rankOneB(factor(spec.rankOneB, factorsB)) {
     // Keys short enough that the delta rule keeps the state bounded, decays negative.
-    for (float &x : llvm::MutableArrayRef(k.data(), k.size()))
-      x /= std::sqrt(float(spec.keyWidth));
+    for (Buffer<float> *buffer : {&k, &rankOneA, &rankOneB})
+      for (float &x : llvm::MutableArrayRef(buffer->data(), buffer->size()))
+        x /= std::sqrt(float(spec.keyWidth));
     for (float &x : llvm::MutableArrayRef(decay.data(), decay.size()))
       x -= 1;
+  }
+
+  Buffer<float> factor(const std::optional<StepRows> &rows, int kind) const {
+    return rowsOf(step, rows.value_or(StepRows{0, 1, 0}),
+                  rows ? spec.keyHeads * spec.keyWidth : 0, kind);
   }
 
   Buffer<float> run(llmc_kernel_fn kernel, Buffer<float> &state, int64_t split = 1 << 30) {
     Buffer<float> out(size_t(step.batch.tokens * spec.out.stride), NAN);
     Buffer<char> scratch(size_t(linearAttentionKernelScratch(spec)), char(0xff));
-    void *args[] = {&step.batch, q.data(),     k.data(),     v.data(),
-                    decay.data(), beta.data(), state.data(), out.data()};
+    void *args[] = {&step.batch, q.data(),     k.data(),   v.data(),        decay.data(),
+                    beta.data(), state.data(), out.data(), rankOneA.data(), rankOneB.data()};
     int64_t items = step.batch.sequences * linearAttentionItemsPerSequence(spec);
     for (int64_t i = 0; i < items; i += split)
       kernel(args, i, std::min(items, i + split), scratch.data());
@@ -73,6 +92,14 @@ struct Step {
         auto at = [&](const Buffer<float> &buffer, const StepRows &where, int64_t i) {
           return double(buffer[size_t(t * where.stride + where.offset + i)]);
         };
+        std::vector<double> taken(size_t(m), 0), read(size_t(m), 0);
+        for (int64_t d = 0; d < n; ++d)
+          for (int64_t j = 0; j < m; ++j) {
+            double old = state[size_t(d * m + j)];
+            if (spec.rankOneA)
+              taken[size_t(j)] += old * at(rankOneA, *spec.rankOneA, h / shared * n + d);
+            read[size_t(j)] += old * at(q, spec.q, h / shared * n + d);
+          }
         for (int64_t d = 0; d < n; ++d)
           for (int64_t j = 0; j < m; ++j)
             state[size_t(d * m + j)] *=
@@ -84,11 +111,14 @@ struct Step {
           if (spec.beta)
             u *= at(beta, *spec.beta, h);
           for (int64_t d = 0; d < n; ++d) {
+            if (spec.rankOneB)
+              state[size_t(d * m + j)] +=
+                  at(rankOneB, *spec.rankOneB, h / shared * n + d) * taken[size_t(j)];
             state[size_t(d * m + j)] += at(k, spec.k, h / shared * n + d) * u;
             y += state[size_t(d * m + j)] * at(q, spec.q, h / shared * n + d);
           }
           ASSERT_NEAR(out[size_t(t * spec.out.stride + spec.out.offset + h * m + j)],
-                      y * double(spec.scale), 3e-6)
+                      (spec.before ? read[size_t(j)] : y) * double(spec.scale), 3e-6)
               << "row " << t << " head " << h << " column " << j;
         }
       }
@@ -97,7 +127,7 @@ struct Step {
 
   const LinearAttentionSpec &spec;
   SlotBatch step;
-  Buffer<float> q, k, v, decay, beta;
+  Buffer<float> q, k, v, decay, beta, rankOneA, rankOneB;
 };
 
 void add(Kernels &kernels, const LinearAttentionSpec &spec) {
@@ -119,6 +149,12 @@ TEST(LinearAttentionTest, WidthsAndForms) {
   specs.push_back(makeSpec(6, 2, 33, 8, false, false, true));
   specs.push_back(makeSpec(2, 2, 8, 8, false, false, false));
   specs.back().scale = 1;
+  // Transitions with a part of rank one, and states read before they change.
+  for (int64_t width : {8, 17, 64, 130}) {
+    specs.push_back(withRankOne(makeSpec(4, 2, 10, width, false, width == 17, width != 64)));
+    specs.push_back(readBefore(specs.back()));
+    specs.push_back(readBefore(makeSpec(2, 2, 12, width, width == 8, false, width != 64)));
+  }
   Kernels kernels;
   for (const LinearAttentionSpec &spec : specs)
     add(kernels, spec);
@@ -150,6 +186,8 @@ TEST(LinearAttentionTest, WidthsAndForms) {
 TEST(LinearAttentionTest, BitsDoNotDependOnTheBatch) {
   for (bool channels : {false, true}) {
     LinearAttentionSpec spec = makeSpec(4, 2, 20, 72, true, true, channels);
+    if (channels)
+      spec = withRankOne(spec);
     Kernels kernels;
     add(kernels, spec);
     kernels.compile();
@@ -249,6 +287,17 @@ TEST(LinearAttentionTest, ChecksSpecs) {
   bad = good;
   bad.scale = 1;
   EXPECT_NE(linearAttentionKernelName(good), linearAttentionKernelName(bad));
+  bad = withRankOne(good);
+  EXPECT_EQ(checkLinearAttention(bad), "");
+  EXPECT_NE(linearAttentionKernelName(bad), linearAttentionKernelName(readBefore(bad)));
+  bad.rankOneB->stride = 4;
+  EXPECT_EQ(checkLinearAttention(bad),
+            "rows of linear attention are at least as far apart as their heads are wide");
+  bad.rankOneB.reset();
+  EXPECT_EQ(checkLinearAttention(bad), "a rank one part has two factors, and does not go with delta");
+  bad = withRankOne(good);
+  bad.delta = true;
+  EXPECT_EQ(checkLinearAttention(bad), "a rank one part has two factors, and does not go with delta");
   bad = good;
   bad.beta.reset();
   EXPECT_NE(linearAttentionKernelName(good), linearAttentionKernelName(bad));

@@ -22,7 +22,7 @@ namespace llmc::kernels {
 
 enum class RouterScore : uint8_t { Softmax, Sigmoid, SqrtSoftplus, Identity };
 enum class RouterGroupScore : uint8_t { Max, Top2 };
-enum class RouterNormalise : uint8_t { None, Sum, Softmax };
+enum class RouterNormalise : uint8_t { None, Sum, Softmax, Margin };
 
 /// Operands: logits, bias (if any), expert scale (if any), choice, weights. Items: tokens.
 ///
@@ -33,7 +33,10 @@ enum class RouterNormalise : uint8_t { None, Sum, Softmax };
 ///           c, is greatest
 ///   choice: the `chosen` greatest c of these, in descending order
 ///   w_j = s[choice_j]             sum: w_j / ((w_0 + w_1 + ...) + 1e-20), ascending;
-///                                 softmax: of the chosen alone, its sum ascending
+///                                 softmax: of the chosen alone, its sum ascending;
+///                                 margin: 1 / sum exp(s_e - w_j) over the e that are not among
+///                                 the earlier choices, without those of
+///                                 (w_j - s_e) / max(|s_e|, w_j) > margin, in the order of rows
 ///   w_j * scale, then * expert scale[choice_j]
 ///
 /// Of equal values the lower number goes first; -0 is 0, and NaN is less than all others.
@@ -46,6 +49,8 @@ struct RouteSpec {
   /// 0: all experts are one group.
   int64_t groups = 0, keep = 0;
   RouterGroupScore groupScore = RouterGroupScore::Max;
+  /// Of RouterNormalise::Margin, which goes without bias and groups.
+  float margin = 0;
 };
 
 std::string checkRoute(const RouteSpec &spec);

@@ -12,14 +12,18 @@
 //   y[t, c] = (fma chain over k ascending from 0 of w[c, k] * x[t - K + 1 + k, c]) + b[c]
 //   then the activation, if any
 //
+// or, as a *token shift*, y[t, c] = x[t - 1, c], without weights.
+//
 // *Linear attention*, for each head h with key head h / (heads / keyHeads), over
 // the key channels d of the state S[d, :], ascending:
 //
 //   a[d] = exp(decay of h, or of h and d); p[d] = S[d, :] * a[d]
+//   rank one: r = fma chain over d from 0 of ra[d] * S[d, :]; p[d] = fma(rb[d], r, p[d])
 //   u = v; delta: u = v - (fma chain over d from 0 of k[d] * p[d]);
 //   beta: u = u * beta
 //   S[d, :] = fma(k[d], u, p[d])
-//   y = (fma chain over d from 0 of q[d] * S[d, :]) * scale, no product where scale is 1
+//   y = (fma chain over d from 0 of q[d] * S[d, :]) * scale, no product where scale is 1;
+//       `before`: of S as it was before the token
 //
 // exp is that of Polynomials.h.
 //
@@ -53,6 +57,7 @@ struct ConvSpec {
   unsigned weight = 0, state = 0; ///< Operands.
   std::optional<unsigned> bias;   ///< Operand.
   std::optional<Activation> activation;
+  bool shift = false; ///< A token shift: two taps, and no operand of weights or bias.
   int64_t slotBytes = 0; ///< From one sequence's state to the next.
 
   int64_t stateBytes() const { return (taps - 1) * channels * 4; }
@@ -66,7 +71,7 @@ int64_t convKernelScratch(const ConvSpec &spec);
 int64_t convItemsPerSequence(const ConvSpec &spec);
 void buildConvKernel(mlir::ModuleOp module, const ConvSpec &spec, const CPUVariant &variant);
 
-/// Operands: q, k, v, decay and beta (read), the state (readwrite) and out (write), each
+/// Operands: q, k, v, decay, beta and the rank one factors (read), the state (readwrite) and out (write), each
 /// where the spec says; several may be columns of one buffer. Heads of q and k are keyWidth
 /// wide, those of v and out valueWidth; decay has one element a head, or keyWidth with
 /// `channelDecay`, beta one. A slot of the state is f32 [heads][keyWidth][valueWidth].
@@ -77,9 +82,11 @@ struct LinearAttentionSpec {
   int64_t keyWidth = 0, valueWidth = 0;
   StepRows q, k, v, decay, out;
   std::optional<StepRows> beta;
+  std::optional<StepRows> rankOneA, rankOneB; ///< As wide as k; both or neither.
   unsigned state = 0; ///< Operand.
   bool channelDecay = false;
-  bool delta = false;
+  bool delta = false; ///< Not with rank one factors.
+  bool before = false;
   float scale = 1;
   int64_t slotBytes = 0; ///< From one sequence's state to the next.
 

@@ -171,10 +171,16 @@ OperatorWork workOf(Operation *op, const StepShape &step) {
         work.stateBytes =
             2 * cacheElements(cast<CacheType>(conv.getState().getType())) * step.stateBytes;
       })
+      .Case([&](TokenShiftOp shift) {
+        work.stateBytes =
+            2 * cacheElements(cast<CacheType>(shift.getState().getType())) * step.stateBytes;
+      })
       .Case([&](LinearAttentionOp attention) {
         double state = cacheElements(cast<CacheType>(attention.getState().getType()));
-        // Decay, write and read of every element; the delta rule reads it once more.
-        work.multiplyAdds = tokens * state * (attention.getDelta() ? 4 : 3);
+        // Decay, write and read of every element; the delta rule reads it once more, a rank one
+        // part reads and writes it once more.
+        double passes = attention.getRankOneA() ? 5 : attention.getDelta() ? 4 : 3;
+        work.multiplyAdds = tokens * state * passes;
         work.stateBytes = 2 * state * step.stateBytes;
       });
   return work;

@@ -77,14 +77,51 @@ void CausalConvOp::getEffects(SmallVectorImpl<MemoryEffects::EffectInstance> &ef
 }
 
 //===----------------------------------------------------------------------===//
+// token_shift
+//===----------------------------------------------------------------------===//
+
+void TokenShiftOp::build(OpBuilder &builder, OperationState &state, Value input, Value cache,
+                         Value batch) {
+  build(builder, state, input.getType(), cache.getType(), input, cache, batch);
+}
+
+LogicalResult TokenShiftOp::inferReturnTypes(MLIRContext *, std::optional<Location>,
+                                             ValueRange operands, DictionaryAttr, OpaqueProperties,
+                                             RegionRange, SmallVectorImpl<Type> &types) {
+  if (operands.size() != 3)
+    return failure();
+  types.assign({operands[0].getType(), operands[1].getType()});
+  return success();
+}
+
+LogicalResult TokenShiftOp::verify() {
+  NamedShape input("input", getInput()), state("state", getState());
+  // token_shift_c1
+  if (failed(verifyKind(*this, cast<CacheType>(getState().getType()), CacheKind::Conv)))
+    return failure();
+  if (state.shape[1] != 1)
+    return emitOpError() << "state dimension 1 (" << state.shape[1]
+                         << ") must be 1: one row of each sequence";
+  // token_shift_c2
+  return success(succeeded(verifyRank(*this, input, 2)) &&
+                 succeeded(verifySameDim(*this, input, 1, state, 0)));
+}
+
+void TokenShiftOp::getEffects(SmallVectorImpl<MemoryEffects::EffectInstance> &effects) {
+  addStateEffects(effects, getStateMutable());
+}
+
+//===----------------------------------------------------------------------===//
 // linear_attention
 //===----------------------------------------------------------------------===//
 
 void LinearAttentionOp::build(OpBuilder &builder, OperationState &state, Value query, Value key,
                               Value value, Value decay, Value beta, Value cache, Value batch,
-                              bool delta, double scale) {
-  build(builder, state, value.getType(), cache.getType(), query, key, value, decay, beta, cache,
-        batch, delta ? builder.getUnitAttr() : UnitAttr(), builder.getF64FloatAttr(scale));
+                              bool delta, double scale, Value rankOneA, Value rankOneB,
+                              bool before) {
+  auto flag = [&](bool set) { return set ? builder.getUnitAttr() : UnitAttr(); };
+  build(builder, state, value.getType(), cache.getType(), query, key, value, decay, beta, rankOneA,
+        rankOneB, cache, batch, flag(delta), flag(before), builder.getF64FloatAttr(scale));
 }
 
 LogicalResult LinearAttentionOp::inferReturnTypes(MLIRContext *, std::optional<Location>,
@@ -137,7 +174,21 @@ LogicalResult LinearAttentionOp::verify() {
       return failure();
   }
   // linear_attention_c6
-  return verifyPositive(*this, "scale", getScale());
+  if (failed(verifyPositive(*this, "scale", getScale())))
+    return failure();
+  // linear_attention_c7
+  if (!getRankOneA() && !getRankOneB())
+    return success();
+  if (!getRankOneA() || !getRankOneB())
+    return emitOpError("needs both factors of a rank one part, or neither");
+  if (getDelta())
+    return emitOpError("has delta and a rank one part: what is taken back from the state is said "
+                       "by one of them");
+  for (Value factor : {getRankOneA(), getRankOneB()})
+    if (factor.getType() != getKey().getType())
+      return emitOpError() << "factor of a rank one part must be " << getKey().getType()
+                           << " as the keys but is " << factor.getType();
+  return success();
 }
 
 void LinearAttentionOp::getEffects(SmallVectorImpl<MemoryEffects::EffectInstance> &effects) {

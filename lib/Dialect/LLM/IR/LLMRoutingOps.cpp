@@ -48,7 +48,22 @@ void RouteOp::build(OpBuilder &builder, OperationState &state, RouteScore score,
         /*bias=*/Value(), /*table=*/Value(), /*tokens=*/Value(), /*expert_scale=*/Value(),
         /*groups=*/IntegerAttr(), /*keep=*/IntegerAttr(), /*group_score=*/GroupScoreAttr(),
         builder.getI64IntegerAttr(top),
-        RouteNormaliseAttr::get(context, RouteNormalise::None), builder.getF64FloatAttr(1.0));
+        RouteNormaliseAttr::get(context, RouteNormalise::None), /*margin=*/FloatAttr(),
+        builder.getF64FloatAttr(1.0));
+}
+
+/// route_c8
+static LogicalResult verifyMargin(RouteOp op) {
+  if ((op.getNormalise() == RouteNormalise::Margin) != op.getMargin().has_value())
+    return op.emitOpError("needs 'normalise margin' and what is within it together, or neither");
+  if (!op.getMargin())
+    return success();
+  if (failed(verifyPositive(op, "margin", *op.getMargin())))
+    return failure();
+  if (op.getBias() || op.getGroups() || op.getTable())
+    return op.emitOpError("has a margin, which is of the scores that the choice is made by: it "
+                          "comes without bias, groups and table");
+  return success();
 }
 
 /// route_c4
@@ -94,7 +109,7 @@ LogicalResult RouteOp::verify() {
   // route_c3
   if (getBias() && failed(verifyPerExpert(*this, "bias", getBias())))
     return failure();
-  if (failed(verifyGroups(*this, experts)))
+  if (failed(verifyGroups(*this, experts)) || failed(verifyMargin(*this)))
     return failure();
   // route_c5
   if (!getScale().isFinite()) {

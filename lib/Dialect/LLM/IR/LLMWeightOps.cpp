@@ -2,6 +2,8 @@
 #include "llmc/Dialect/LLM/IR/LLMDialect.h"
 #include "llvm/Support/MathExtras.h"
 
+#include <cmath>
+
 using namespace mlir;
 using namespace llmc::llm;
 
@@ -49,6 +51,25 @@ static LogicalResult verifyView(WeightFamilyOp op, WeightType type, ViewAttr vie
   return success();
 }
 
+/// weight_family_c8
+static LogicalResult verifyValues(WeightFamilyOp op, ArrayRef<float> values) {
+  if (op.getCheckpoint() || op.getFirstRow() || op.getTransposed() || op.getView() ||
+      op.hasTensorPerExpert())
+    return op.emitOpError("has values, so there is nothing that is read of a checkpoint");
+  WeightType type = op.getType();
+  if (type.getStorageName() != "f32")
+    return op.emitOpError("has values of f32, its type is ") << type;
+  int64_t members = op.getLayers() ? int64_t(op.getLayersAttr().expand().size()) : 1, needed;
+  if (llvm::MulOverflow(members, type.getNumElements(), needed) ||
+      int64_t(values.size()) != needed)
+    return op.emitOpError("has ") << values.size() << " values for " << members
+                                  << " members of " << type.getNumElements() << " elements";
+  for (float value : values)
+    if (!std::isfinite(value))
+      return op.emitOpError("has a value that is not finite");
+  return success();
+}
+
 LogicalResult WeightFamilyOp::verify() {
   bool layered = getLayers().has_value();
   // weight_family_c1
@@ -75,6 +96,8 @@ LogicalResult WeightFamilyOp::verify() {
     return emitOpError("has a tensor for each expert, so it has at least two dimensions and "
                        "neither 'rows' nor 'transposed'; it is ")
            << type;
+  if (getValues() && failed(verifyValues(*this, *getValues())))
+    return failure();
   if (!getView())
     return success();
   // weight_family_c6

@@ -188,7 +188,7 @@ static bool appendsTo(OpOperand &use) {
   if (auto append = dyn_cast<KVAppendOp>(use.getOwner()))
     return &append.getCacheMutable() == &use;
   // A recurrent op takes nothing but its own state.
-  if (isa<CausalConvOp, LinearAttentionOp>(use.getOwner()))
+  if (isa<CausalConvOp, TokenShiftOp, LinearAttentionOp>(use.getOwner()))
     return isa<CacheType>(use.get().getType());
   auto fusion = dyn_cast<FusionOp>(use.getOwner());
   if (!fusion)

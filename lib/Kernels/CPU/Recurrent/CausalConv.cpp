@@ -31,7 +31,8 @@ public:
 
   void run() {
     x = kb.operand(spec.x.operand);
-    weight = kb.operand(spec.weight);
+    if (!spec.shift)
+      weight = kb.operand(spec.weight);
     if (spec.bias)
       bias = kb.operand(*spec.bias);
     Value state = kb.operand(spec.state);
@@ -94,7 +95,8 @@ void ConvEmitter::vectors(const SequenceWalk &walk, Value channel, int64_t count
   SmallVector<Values> weights;
   Values windows, biases;
   for (int64_t v = 0; v < count; ++v) {
-    weights.push_back(taps(kb.add(channel, v * lanes), mask));
+    if (!spec.shift)
+      weights.push_back(taps(kb.add(channel, v * lanes), mask));
     for (int64_t k = 0; k < past; ++k) {
       Value old = loadColumns(kb, kb.at(held, k * spec.channels * 4 + v * vectorBytes), mask);
       windows.push_back(kb.select(kb.broadcast(walk.isStart), kb.splat(0), old));
@@ -109,9 +111,13 @@ void ConvEmitter::vectors(const SequenceWalk &walk, Value channel, int64_t count
     for (int64_t v = 0; v < count; ++v) {
       Value input = loadColumns(kb, kb.at(from, v * vectorBytes), mask);
       Value sum = kb.splat(0);
-      for (int64_t k = 0; k < past; ++k)
-        sum = kb.fma(weights[v][k], carried[v * past + k], sum);
-      sum = kb.fma(weights[v][past], input, sum);
+      if (spec.shift) {
+        sum = carried[v];
+      } else {
+        for (int64_t k = 0; k < past; ++k)
+          sum = kb.fma(weights[v][k], carried[v * past + k], sum);
+        sum = kb.fma(weights[v][past], input, sum);
+      }
       if (spec.bias)
         sum = kb.addf(sum, biases[v]);
       if (spec.activation)
@@ -150,6 +156,8 @@ std::string checkConv(const ConvSpec &spec) {
   if (spec.taps < 2 || spec.taps > mostConvTaps)
     return "a convolution of " + std::to_string(spec.taps) + " taps; kernels have 2 to " +
            std::to_string(mostConvTaps);
+  if (spec.shift && (spec.taps != 2 || spec.bias))
+    return "a token shift has two taps and no bias";
   if (spec.x.stride < spec.channels || spec.out.stride < spec.channels)
     return "rows of " + std::to_string(spec.channels) + " channels would overlap";
   if (spec.slotBytes < spec.stateBytes() || spec.slotBytes % 4)
@@ -166,8 +174,8 @@ std::string convKernelName(const ConvSpec &spec) {
   rows(spec.out);
   os << spec.weight << ',' << spec.state << ',' << (spec.bias ? int(*spec.bias) : -1) << ','
      << spec.slotBytes;
-  std::string name =
-      "conv_c" + std::to_string(spec.channels) + "_t" + std::to_string(spec.taps);
+  std::string name = (spec.shift ? "shift_c" : "conv_c") + std::to_string(spec.channels) + "_t" +
+                     std::to_string(spec.taps);
   if (spec.bias)
     name += "_bias";
   if (spec.activation)

@@ -3,7 +3,8 @@
 // The value columns of a state do not depend on each other. An item has 64 of one
 // head, so that its part of the state (32 KiB for a key width of 128) stays in the
 // first level of the cache while the tokens pass. Each token takes two passes over
-// it, or one without delta: the sum that the write needs, then write and read.
+// it, or one where nothing of the state before the token is needed: the sums of that
+// state, then write and read.
 //
 //===----------------------------------------------------------------------===//
 #include "SequenceWalk.h"
@@ -68,8 +69,9 @@ void LinearAttentionEmitter::run() {
   unsigned count = spec.state + 1;
   for (const StepRows &rows : {spec.q, spec.k, spec.v, spec.decay, spec.out})
     count = std::max(count, rows.operand + 1);
-  if (spec.beta)
-    count = std::max(count, spec.beta->operand + 1);
+  for (const std::optional<StepRows> &rows : {spec.beta, spec.rankOneA, spec.rankOneB})
+    if (rows)
+      count = std::max(count, rows->operand + 1);
   for (unsigned i = 0; i < count; ++i)
     operands.push_back(kb.operand(i));
   overSequences(kb, operands[spec.state], spec.slotBytes, linearAttentionItemsPerSequence(spec),
@@ -174,17 +176,46 @@ void LinearAttentionEmitter::token(Value row, Value head, Value column, Value pa
     for (Value &w : written)
       w = kb.mulf(w, beta);
   }
-  Values sums = overChannels(zeros, [&](Value d, ValueRange carried) {
-    Value key = scalarAt(keys, d), query = scalarAt(queries, d), factor = decayOf(d);
-    Value state = stateAt(d);
+  // Of the state as it was.
+  auto sumsOf = [&](Value factors) {
+    return overChannels(zeros, [&](Value d, ValueRange carried) {
+      Value factor = scalarAt(factors, d), state = stateAt(d);
+      Values next;
+      for (int64_t v = 0; v < count; ++v) {
+        Value old = loadColumns(kb, kb.at(state, v * lanes * 4), maskOf(mask, v, count));
+        next.push_back(kb.fma(factor, old, carried[v]));
+      }
+      return next;
+    });
+  };
+  Values taken, read;
+  Value places = kb.mul(keyHead, spec.keyWidth), given;
+  if (spec.rankOneA) {
+    taken = sumsOf(rowAt(*spec.rankOneA, row, places));
+    given = rowAt(*spec.rankOneB, row, places);
+  }
+  if (spec.before)
+    read = sumsOf(queries);
+  Values sums = overChannels(spec.before ? ValueRange() : ValueRange(zeros), [&](Value d, ValueRange carried) {
+    Value key = scalarAt(keys, d), factor = decayOf(d), state = stateAt(d), query, other;
+    if (!spec.before)
+      query = scalarAt(queries, d);
+    if (spec.rankOneA)
+      other = scalarAt(given, d);
     Values next;
     for (int64_t v = 0; v < count; ++v) {
-      Value now = kb.fma(key, written[v], decayed(state, factor, v));
+      Value now = decayed(state, factor, v);
+      if (spec.rankOneA)
+        now = kb.fma(other, taken[v], now);
+      now = kb.fma(key, written[v], now);
       storeColumns(kb, now, kb.at(state, v * lanes * 4), maskOf(mask, v, count));
-      next.push_back(kb.fma(query, now, carried[v]));
+      if (!spec.before)
+        next.push_back(kb.fma(query, now, carried[v]));
     }
     return next;
   });
+  if (spec.before)
+    sums = read;
   for (int64_t v = 0; v < count; ++v) {
     Value result = spec.scale == 1 ? sums[v] : kb.mulf(sums[v], kb.splat(spec.scale));
     storeColumns(kb, result, kb.at(target, v * lanes * 4), maskOf(mask, v, count));
@@ -199,12 +230,16 @@ std::string checkLinearAttention(const LinearAttentionSpec &spec) {
            std::to_string(spec.keyHeads) + ")";
   if (spec.keyWidth <= 0 || spec.valueWidth <= 0)
     return "heads of linear attention have no channels";
+  if (spec.rankOneA.has_value() != spec.rankOneB.has_value() || (spec.rankOneA && spec.delta))
+    return "a rank one part has two factors, and does not go with delta";
   int64_t keys = spec.keyHeads * spec.keyWidth, values = spec.heads * spec.valueWidth;
   int64_t decays = spec.channelDecay ? spec.heads * spec.keyWidth : spec.heads;
   auto isNarrow = [](const StepRows &rows, int64_t width) { return rows.stride < width; };
   if (isNarrow(spec.q, keys) || isNarrow(spec.k, keys) || isNarrow(spec.v, values) ||
       isNarrow(spec.out, values) || isNarrow(spec.decay, decays) ||
-      (spec.beta && isNarrow(*spec.beta, spec.heads)))
+      (spec.beta && isNarrow(*spec.beta, spec.heads)) ||
+      (spec.rankOneA && isNarrow(*spec.rankOneA, keys)) ||
+      (spec.rankOneB && isNarrow(*spec.rankOneB, keys)))
     return "rows of linear attention are at least as far apart as their heads are wide";
   if (spec.slotBytes < spec.stateBytes() || spec.slotBytes % 4)
     return "a slot of " + std::to_string(spec.slotBytes) + " bytes does not hold a state of " +
@@ -218,8 +253,9 @@ std::string linearAttentionKernelName(const LinearAttentionSpec &spec) {
   auto rows = [&](const StepRows &r) { os << r.operand << ',' << r.stride << ',' << r.offset << ';'; };
   for (const StepRows &r : {spec.q, spec.k, spec.v, spec.decay, spec.out})
     rows(r);
-  if (spec.beta)
-    rows(*spec.beta);
+  for (const std::optional<StepRows> &optional : {spec.beta, spec.rankOneA, spec.rankOneB})
+    if (optional)
+      rows(*optional);
   os << spec.state << ',' << llvm::bit_cast<uint32_t>(spec.scale) << ',' << spec.slotBytes;
   std::string name = "linear_attention_" + std::to_string(spec.heads) + "_" +
                      std::to_string(spec.keyHeads) + "_" + std::to_string(spec.keyWidth) + "_" +
@@ -228,6 +264,10 @@ std::string linearAttentionKernelName(const LinearAttentionSpec &spec) {
     name += "_delta";
   if (spec.channelDecay)
     name += "_channels";
+  if (spec.rankOneA)
+    name += "_rank1";
+  if (spec.before)
+    name += "_before";
   return name + "_" + llvm::utohexstr(llvm::xxh3_64bits(text), /*LowerCase=*/true, /*Width=*/16);
 }
 

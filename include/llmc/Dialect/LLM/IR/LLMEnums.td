@@ -53,7 +53,7 @@ def LLM_GroupScoreAttr : EnumAttr<LLM_Dialect, LLM_GroupScore, "group_score">;
 
 def LLM_RouteNormalise : LLM_Enum<"RouteNormalise", "how the chosen scores become weights", [
     I32EnumCase<"None", 0, "none">, I32EnumCase<"Sum", 1, "sum">,
-    I32EnumCase<"Softmax", 2, "softmax">]>;
+    I32EnumCase<"Softmax", 2, "softmax">, I32EnumCase<"Margin", 3, "margin">]>;
 def LLM_RouteNormaliseAttr : EnumAttr<LLM_Dialect, LLM_RouteNormalise, "route_normalise">;
 
 #endif // LLMC_DIALECT_LLM_IR_LLMENUMS

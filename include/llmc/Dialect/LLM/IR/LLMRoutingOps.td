@@ -19,11 +19,13 @@ def LLM_RouteOp : LLM_Op<"route", [Pure, AttrSizedOperandSegments]> {
        it is `table[token]` instead, in the table's order.
     5. weights `w_j = s[choice_j]`, without the bias. `normalise sum` divides by
        `(w_0 + w_1 + …) + 1e-20`, `normalise softmax` takes the softmax over the chosen.
-       Then they are multiplied by `scale`, and last by `expert_scale[choice_j]`.
+       `normalise margin within m` makes of each the softmax over the experts e that were
+       not chosen before it and are near, `(w_j - s_e) / max(|s_e|, w_j) <= m`. Then they are
+       multiplied by `scale`, and last by `expert_scale[choice_j]`.
 
     Where values are equal, the lower number goes first. Published forms: softmax top-k
     (Fedus, 2021; Jiang, 2024), sigmoid with a bias for selection and groups (DeepSeek-AI,
-    2024), a table by token (Roller, 2021).
+    2024), a table by token (Roller, 2021), a margin (SparseMixer-v2; Liu et al., 2024).
 
     Constraints: `route_c1` the logits are [tokens, experts], both results
     [tokens, top]; `route_c2` top is from 1 to the experts; `route_c3` the bias has one
@@ -31,7 +33,9 @@ def LLM_RouteOp : LLM_Op<"route", [Pure, AttrSizedOperandSegments]> {
     groups divide the experts, keep is from 1 to the groups, the kept hold at least top
     experts, and `top2` needs two experts a group; `route_c5` the scale is finite;
     `route_c6` the expert scale has one value an expert; `route_c7` a table is
-    [vocabulary, top], comes with the tokens, and without bias and groups.
+    [vocabulary, top], comes with the tokens, and without bias and groups; `route_c8` a margin
+    is given with `normalise margin` and only there, is finite and positive, and comes without
+    bias, groups and table.
 
     ```mlir
     %c, %w = llm.route sigmoid %l bias %b groups 8 keep 4 by top2 top 8 normalise sum scale 2.5
@@ -44,13 +48,13 @@ def LLM_RouteOp : LLM_Op<"route", [Pure, AttrSizedOperandSegments]> {
       Optional<LLM_WeightType>:$expert_scale, OptionalAttr<I64Attr>:$groups,
       OptionalAttr<I64Attr>:$keep, OptionalAttr<LLM_GroupScoreAttr>:$group_score, I64Attr:$top,
       DefaultValuedAttr<LLM_RouteNormaliseAttr, "RouteNormalise::None">:$normalise,
-      DefaultValuedAttr<F64Attr, "1.0">:$scale);
+      OptionalAttr<F64Attr>:$margin, DefaultValuedAttr<F64Attr, "1.0">:$scale);
   let results = (outs LLM_Choice:$choice, LLM_Rows:$weights);
   let assemblyFormat = [{
     $score $logits (`bias` $bias^)? (`table` $table^ `of` $tokens)?
     (`groups` $groups^ `keep` $keep `by` $group_score)? `top` $top
-    (`normalise` $normalise^)? (`scale` custom<Real>($scale)^)? (`times` $expert_scale^)?
-    attr-dict `:` functional-type(operands, results)
+    (`normalise` $normalise^)? (`within` custom<Real>($margin)^)?
+    (`scale` custom<Real>($scale)^)? (`times` $expert_scale^)? attr-dict `:` functional-type(operands, results)
   }];
   let builders = [OpBuilder<(ins "RouteScore":$score, "::mlir::Value":$logits, "int64_t":$top)>];
   let hasVerifier = 1;

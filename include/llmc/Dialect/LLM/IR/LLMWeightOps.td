@@ -18,13 +18,17 @@ def LLM_WeightFamilyOp : LLM_Op<"weight_family", [Symbol]> {
     holds `{e}`, the first dimension of the weight counts tensors, one an expert, and the view
     (or, without one, the rest of the shape) is that of one of them.
 
+    With `values` nothing is read: the weights are constants of the program, the elements of
+    one member after those of another, and the source is but their name.
+
     Constraints: `weight_family_c1` the source is not empty and holds `{i}` exactly where
     there are layers; `weight_family_c2` so does a checkpoint name; `weight_family_c3` a range
     of rows lies inside the stored tensor; `weight_family_c4` a transposed weight is a matrix;
     `weight_family_c5` a weight of one tensor an expert has a dimension more than its tensors and
     is not cut by `rows` or `transposed`; `weight_family_c6` a view stands without `rows` and
     `transposed`, has a stride for each dimension within a tensor and stays inside the tensor;
-    `weight_family_c7` of blocks, it takes whole ones.
+    `weight_family_c7` of blocks, it takes whole ones; `weight_family_c8` values are those of
+    all members, finite, of a type of f32, and stand alone.
 
     ```mlir
     llm.weight_family @q_proj "model.layers.{i}.self_attn.q_proj.weight"
@@ -36,15 +40,18 @@ def LLM_WeightFamilyOp : LLM_Op<"weight_family", [Symbol]> {
     llm.weight_family @gate "layers.{i}.experts.gate_up"
         view <stored = [8, 48, 80], first = 0, strides = [3840, 2, 80]> layers [0, 12]
         : !llm.weight<[8, 40, 48], #llm.dense<f32>>
+    llm.weight_family @slopes "slopes.{i}" values [-0.5, -0.25, -0.4, -0.2]
+        layers [0, 2] : !llm.weight<[2], #llm.dense<f32>>
     ```
   }];
   let arguments = (ins SymbolNameAttr:$sym_name, StrAttr:$source, OptionalAttr<StrAttr>:$checkpoint,
       OptionalAttr<LLM_LayersAttr>:$layers, TypeAttrOf<LLM_WeightType>:$type,
       OptionalAttr<I64Attr>:$first_row, OptionalAttr<I64Attr>:$stored_rows, UnitAttr:$transposed,
-      OptionalAttr<LLM_ViewAttr>:$view);
+      OptionalAttr<LLM_ViewAttr>:$view, OptionalAttr<DenseF32ArrayAttr>:$values);
   let assemblyFormat = [{
     $sym_name $source (`from` $checkpoint^)? (`rows` $first_row^ `of` $stored_rows)?
-    (`transposed` $transposed^)? (`view` $view^)? (`layers` custom<LayerRanges>($layers)^)? attr-dict `:` $type
+    (`transposed` $transposed^)? (`view` $view^)? (`values` $values^)?
+    (`layers` custom<LayerRanges>($layers)^)? attr-dict `:` $type
   }];
   let extraClassDeclaration = [{
     /// Shape of the tensor in the file that a member is, or is a part of; of one expert's tensor
