@@ -79,6 +79,62 @@ TEST_F(Descriptions, ExtendMergesAndRemoves) {
   EXPECT_THAT(child->findParam("V")->location.file, HasSubstr("child.jsonc"));
 }
 
+TEST_F(Descriptions, DefaultsStandForAbsentKeys) {
+  TinyModel tiny("own");
+  for (const char *key : {"hidden_size", "num_key_value_heads", "vocab_size"})
+    std::erase_if(tiny.config.members, [&](const JsonMember &m) { return m.first == key; });
+  folder.write("own.jsonc", R"json({ "extends": "llama", "match": { "model_type": ["own"] },
+    "defaults": { "hidden_size": 8, "num_key_value_heads": 1, "vocab_size": 10 } })json");
+  auto set = TinyModel::descriptions();
+  set.addDirectory(folder.path());
+  auto model = loadModel(tiny.write(), set);
+  EXPECT_EQ(model->params.at("K"), Value(1));
+  EXPECT_EQ(model->hiddenSize, 8);
+  EXPECT_FALSE(model->configLedger.used.count("hidden_size"));
+  // Null is a value: not what is absent.
+  tiny.set("num_key_value_heads", "null");
+  tiny.tensor("model.layers.0.self_attn.k_proj.weight").shape[0] = 8;
+  tiny.tensor("model.layers.0.self_attn.v_proj.weight").shape[0] = 8;
+  tiny.tensor("model.layers.1.self_attn.k_proj.weight").shape[0] = 8;
+  tiny.tensor("model.layers.1.self_attn.v_proj.weight").shape[0] = 8;
+  EXPECT_EQ(loadModel(tiny.write(), set)->params.at("K"), Value(2));
+  // A parameter that is written anew says itself what an absent key means.
+  tiny.set("model_type", "\"further\"");
+  std::erase_if(tiny.config.members,
+                [](const JsonMember &m) { return m.first == "num_key_value_heads"; });
+  folder.write("further.jsonc", R"json({ "extends": "own", "match": { "model_type": ["further"] },
+    "params": { "K": ["num_key_value_heads ?? H", "int(1, 65536)"] } })json");
+  set.addDirectory(folder.path());
+  EXPECT_EQ(loadModel(tiny.write(), set)->params.at("K"), Value(2));
+  folder.write("own.jsonc", R"json({ "extends": "llama", "match": { "model_type": ["own"] },
+    "defaults": { "hiden_size": 8 } })json");
+  set.addDirectory(folder.path());
+  EXPECT_INPUT_ERROR(set.load("own"), HasSubstr("own.jsonc:2:33"), HasSubstr("'hiden_size'"),
+                     HasSubstr("did you mean 'hidden_size'?"));
+}
+
+TEST_F(Descriptions, InheritedTensorsAreRenamed) {
+  folder.write("base.jsonc", complete);
+  auto child = [&](const std::string &renamed) {
+    folder.write("child.jsonc",
+                 R"({ "extends": "base", "match": { "model_type": ["c"] }, "renamed": )" + renamed +
+                     R"(, "tensors": { "layer": { "u": ["layers.{i}.u.weight", "[D]"] } } })");
+    DescriptionSet set;
+    set.addDirectory(folder.path());
+    return set.load("child");
+  };
+  std::string before = child("{}")->findTensor("w")->nameTemplate;
+  ASSERT_THAT(before, HasSubstr("layers.{i}."));
+  auto renamed = child(R"({ "layers.": "x.", "layers.{i}.": "blocks.{i}." })");
+  EXPECT_EQ(renamed->findTensor("w")->nameTemplate, "blocks" + before.substr(6));
+  // Its own have the names that they say.
+  EXPECT_EQ(renamed->findTensor("u")->nameTemplate, "layers.{i}.u.weight");
+  EXPECT_INPUT_ERROR(child(R"({ "layer{i}.": "x." })"), HasSubstr("child.jsonc:1:"),
+                     HasSubstr("begins with 'layer{i}.'"));
+  EXPECT_INPUT_ERROR(child(R"({ "layers.": 1 })"), HasSubstr("'renamed.layers.' must be text"));
+  EXPECT_INPUT_ERROR(child("[]"), HasSubstr("'renamed' must be an object"));
+}
+
 TEST_F(Descriptions, ExclusionHidesOnlyTheOneNamed) {
   TinyModel tiny("mistral");
   auto source = std::make_shared<ModelSource>(ModelSource::open(tiny.write()));

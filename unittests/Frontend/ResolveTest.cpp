@@ -311,7 +311,7 @@ TEST(Resolve, StatementsDriveHooks) {
                           "decoder.attention rotary", "decoder.attention attend",
                           "decoder.attention merge_heads", "decoder.attention linear",
                           "decoder residual_add", "decoder.norm rms_norm", "decoder.gated_mlp linear",
-                          "decoder.gated_mlp gate", "decoder.gated_mlp linear",
+                          "decoder.gated_mlp.gated gate", "decoder.gated_mlp linear",
                           "decoder residual_add", "decoder observe hidden.{i+1}"));
   RecordingHooks one;
   model->emitLayerAt(1, one, Handle{0});

@@ -32,6 +32,8 @@ struct ParamDef {
   enum class Type : uint8_t { Any, Int, Float, Bool, Text, List } type = Type::Any;
   bool nullable = false;
   std::optional<double> low, high;
+  /// Of the files that were merged, the one that defines it.
+  uint32_t fileIndex = 0;
   SourceLocation location;
 };
 
@@ -164,6 +166,9 @@ struct Description {
   std::vector<std::string> modelTypes, architectures;
 
   std::vector<std::pair<std::string, std::string>> synonyms;
+  /// Config key -> what parameters read where the config has no such key; a parameter of a later
+  /// file says itself what an absent key means.
+  std::vector<std::pair<std::string, Json>> defaults;
   std::vector<ParamDef> params;
   std::vector<CheckDef> checks;
   std::vector<std::string> irrelevantKeys, ignoredTensors;
@@ -186,6 +191,7 @@ struct Description {
   const ParamDef *findParam(const std::string &param) const;
   const BlockDef *findBlock(const std::string &block) const;
   const TensorDef *findTensor(const std::string &role) const;
+  const Json *findDefault(const std::string &key, const ParamDef &reader) const;
 };
 
 /// Reads a description's merged JSON; `files` is indexed by Json::fileIndex. Throws

@@ -32,6 +32,13 @@ const TensorDef *Description::findTensor(const std::string &role) const {
   return nullptr;
 }
 
+const Json *Description::findDefault(const std::string &key, const ParamDef &reader) const {
+  for (const auto &[name, value] : defaults)
+    if (name == key && value.fileIndex >= reader.fileIndex)
+      return &value;
+  return nullptr;
+}
+
 std::string biasName(const std::string &weightName) {
   constexpr std::string_view suffix = ".weight";
   return (weightName.ends_with(suffix) ? weightName.substr(0, weightName.size() - suffix.size())
@@ -60,13 +67,14 @@ public:
     static const std::vector<std::string> known = {
         "about",  "match",  "extends", "synonyms", "params", "checks", "ledger",      "tensors",
         "layers", "blocks", "model",   "facts",    "gguf",   "config", "rope_pairing", "prefixes",
-        "forms",  "mtp"};
+        "forms",  "mtp",    "defaults", "renamed"};
     onlyKeys(root, known);
     parseMatch();
     for (const auto &[other, key] : object("synonyms").members)
       description.synonyms.emplace_back(other, text(key));
     for (const auto &[head, value] : object("params").members)
       description.params.push_back(param(head, value));
+    parseDefaults();
     for (const Json &check : list("checks").items) {
       if (!check.isArray() || check.items.size() != 2)
         fail(check, "a check is a list of a condition and a message");
@@ -233,6 +241,7 @@ private:
     std::tie(def.name, def.formals) = head(headText, json);
     def.isFunction = headText.find('(') != std::string::npos;
     def.location = locate(json);
+    def.fileIndex = json.fileIndex;
     const Json *value = &json;
     if (json.isArray()) {
       if (json.items.size() != 2)
@@ -492,6 +501,27 @@ private:
         fail(*json, "'" + role + "' in 'without' is no role of 'tensors'");
     def.tensors = tensors(section(*json, "tensors", Json::Kind::Object));
     description.mtp = std::move(def);
+  }
+
+  void parseDefaults() {
+    std::vector<std::string> read;
+    for (const ParamDef &def : description.params) {
+      std::vector<std::string> names;
+      collectNames(*def.value, names);
+      for (const std::string &name : names)
+        if (name == def.name || !description.findParam(name))
+          read.push_back(name);
+    }
+    for (const auto &[key, value] : object("defaults").members) {
+      // What is inherited may be for parameters that a description has removed.
+      bool isOwn = value.fileIndex + 1 == files.size();
+      if (isOwn && std::find(read.begin(), read.end(), key) == read.end()) {
+        std::vector<std::string> near = nearWords(key, read, 1);
+        fail(value, "no parameter reads config key '" + key + "', which 'defaults' gives a value" +
+                        (near.empty() ? "" : "; did you mean '" + near[0] + "'?"));
+      }
+      description.defaults.emplace_back(key, value);
+    }
   }
 
   void parsePrefixes() {

@@ -19,39 +19,6 @@ static void setFileIndex(Json &json, uint32_t index) {
     setFileIndex(member.second, index);
 }
 
-/// Lists that an extension adds to; every other list is replaced.
-static bool isAppended(const std::string &path) {
-  return path == "ledger.irrelevant" || path == "ledger.ignored_tensors" ||
-         path == "gguf.irrelevant" || path == "gguf.ignored_tensors";
-}
-
-/// "window(i)" and "window" name the same thing.
-static std::string bareName(const std::string &head) { return head.substr(0, head.find('(')); }
-
-void mergeJson(Json &base, const Json &over, const std::string &path) {
-  bool hasHeads = path == "params" || path == "blocks";
-  for (const auto &[key, value] : over.members) {
-    auto it = std::find_if(base.members.begin(), base.members.end(), [&](const JsonMember &m) {
-      return m.first == key || (hasHeads && bareName(m.first) == bareName(key));
-    });
-    std::string inner = path.empty() ? key : path + "." + key;
-    // A config key's required value may be null, so null is a value there.
-    if (value.isNull() && path != "ledger.require") {
-      if (it != base.members.end())
-        base.members.erase(it);
-    } else if (it == base.members.end()) {
-      base.members.push_back({key, value});
-    } else if (value.isObject() && it->second.isObject()) {
-      mergeJson(it->second, value, inner);
-    } else if (value.isArray() && it->second.isArray() && isAppended(inner)) {
-      it->second.items.insert(it->second.items.end(), value.items.begin(), value.items.end());
-    } else {
-      it->first = key;
-      it->second = value;
-    }
-  }
-}
-
 /// The names in `extends`.
 static std::vector<std::string> basesOf(const Json &json, const std::string &path) {
   const Json *extends = json.find("extends");
@@ -170,7 +137,9 @@ Json DescriptionSet::merged(const std::string &name, std::vector<std::string> &c
     part.members.erase(std::remove_if(part.members.begin(), part.members.end(),
                                       [](const JsonMember &member) {
                                         return member.first == "match" ||
-                                               member.first == "config" || member.first == "about";
+                                               member.first == "config" ||
+                                               member.first == "about" ||
+                                               member.first == "renamed";
                                       }),
                        part.members.end());
     if (Json *gguf = part.find("gguf"); gguf && gguf->isObject())
@@ -179,6 +148,7 @@ Json DescriptionSet::merged(const std::string &name, std::vector<std::string> &c
                           gguf->members.end());
     mergeJson(result, part, "");
   }
+  renameTensors(result, own, files[name].path);
   setFileIndex(own, uint32_t(chainFiles.size()));
   chainFiles.push_back(files[name].path);
   // `extends` and `config` are taken as they are: null is a value in a config.

@@ -69,6 +69,8 @@ public:
                                 (near.empty() ? "" : "; did you mean '" + near[0] + "'?"));
     }
     const Json *value = evaluator.view->use(expr.name, def->name);
+    if (!value)
+      value = evaluator.description->findDefault(expr.name, *def);
     return value ? valueOf(*value) : Value(Value::Absent{expr.name});
   }
 
