@@ -43,6 +43,12 @@ protected:
   /// The kind of layer that is running.
   uint32_t currentKind = 0;
 
+  /// What a value holds for a token; empty for token ids, and for what is no tensor.
+  const std::vector<int64_t> &shapeOf(const Value &value) const {
+    const Handle *handle = value.get<Handle>();
+    return shapes[handle && handle->id < shapes.size() ? handle->id : 0];
+  }
+
 private:
   using Shape = std::vector<int64_t>;
 
