@@ -145,10 +145,19 @@ TEST(Refusals, ExpressionsOfADescription) {
   EXPECT_INPUT_ERROR(load("\"vocab_size\": \"", "\"vocab_size\": \"'x' ?? "),
                      HasSubstr("the fact 'vocab_size' must be an integer"));
   EXPECT_INPUT_ERROR(load("\"vocab_size\"", "\"size\""), HasSubstr("'size' is no fact"));
+  EXPECT_INPUT_ERROR(load("\"ledger\"", "\"checks\": [[\"5\", \"five\"]], \"ledger\""),
+                     HasSubstr("a check must be true or false"));
+  EXPECT_INPUT_ERROR(load("\"depth\": 3", "\"depth\": 0"),
+                     HasSubstr("depth = 0 gives 0 layers, it must be an integer from 1 to 10000"));
+  EXPECT_INPUT_ERROR(load("\"model\": [\"x = layers(embedding(tokens, embed))\", "
+                          "\"output_head(x, embed)\"],", ""),
+                     HasSubstr("a description needs 'layers' with count and block, and 'model'"));
   // Of tensors.
   std::string w = "\"[D, D]\"]";
   EXPECT_INPUT_ERROR(load(w, "\"[D, D]\", {\"when\": \"5\"}]"),
                      HasSubstr("this condition must be true or false, it is 5"));
+  EXPECT_INPUT_ERROR(load(w, "\"[D, 0]\"]"),
+                     HasSubstr("tensor 'layers.{i}.w.weight' gets the size 0"));
   EXPECT_INPUT_ERROR(load(w, "\"D\"]"), HasSubstr("a shape must be a list of integers"));
   EXPECT_INPUT_ERROR(load(w, "\"[D, D]\", {\"tied\": \"'v'\"}]"),
                      HasSubstr("'w' is tied to 'v', which is no such tensor"));
@@ -162,6 +171,7 @@ TEST(Refusals, JsonTexts) {
            {R"("\uZZZZ")", "four hexadecimal digits"},
            {R"("\q")", "unknown escape"},
            {R"("\ud800x")", "a surrogate without its pair"},
+           {R"("\ud800\u0041")", "a surrogate without its pair"},
            {R"("\udc00")", "a surrogate without its pair"},
            {"1.", "digits after its point"},
            {"1e", "digits in its exponent"},
@@ -350,4 +360,127 @@ TEST(Refusals, GgufMetadata) {
                      HasSubstr("has 2 tokens but 1 scores"));
   EXPECT_INPUT_ERROR(tokens("tokenizer.ggml.token_type", 5, bytesOf<int32_t>(1)),
                      HasSubstr("has 2 tokens but 1 token types"));
+}
+
+/// Of the checkpoint that goes with `complete`.
+TEST(Refusals, TensorsOfAModel) {
+  TempFolder folder;
+  auto reasons = [&](const std::string &from, const std::string &to, const std::string &model) {
+    std::string text = complete, all;
+    size_t at = text.find(from);
+    EXPECT_NE(at, std::string::npos) << from;
+    DescriptionSet set;
+    set.addFile(folder.write("tiny.jsonc", text.replace(at, from.size(), to)));
+    for (const std::string &reason :
+         inspectModel(std::make_shared<ModelSource>(ModelSource::open(model)), set).reasons)
+      all += reason + "\n";
+    return all;
+  };
+  folder.write("config.json", R"({"model_type": "tiny", "width": 4, "depth": 1})");
+  std::string header = R"({"embed.weight":{"dtype":"F32","shape":[10,4],"data_offsets":[0,160]},)"
+                       R"("layers.0.w0.weight":{"dtype":"F32","shape":[4,4],"data_offsets":[160,224]},)"
+                       R"("layers.0.w1.weight":{"dtype":"F16","shape":[4,4],"data_offsets":[224,256]}})";
+  folder.write("model.safetensors", safetensors(header, std::string(256, '\0')));
+  std::string w = "[\"layers.{i}.w.weight\", \"[D, D]\"]";
+  EXPECT_THAT(reasons(w, "[\"layers.{i}.w{e}.weight\", \"[D, D]\", {\"experts\": \"2\"}]",
+                      folder.path()),
+              HasSubstr("'layers.0.w1.weight' is stored as f16 and 'layers.0.w0.weight' as f32; the "
+                        "experts of one layer are of one format"));
+  EXPECT_THAT(reasons(w, "[\"layers.{i}.w0.weight\", \"[D, D]\"], "
+                         "\"v\": [\"layers.{i}.w0.weight\", \"[D, D]\"]", folder.path()),
+              HasSubstr("'layers.0.w0.weight' would be read by two parameters"));
+}
+
+TEST(Refusals, ModelsOfGgufFiles) {
+  TempFolder folder;
+  std::string section = R"("gguf": { "arch": "tiny", "keys": { "tiny.width": "width",
+    "tiny.depth": "depth", "tiny.more": "depth" }, "tensors": { "embed": "e", "w": "w.{i}" },
+    "rope_divisors": "freqs", "rope_factors": ["short", "long"], "irrelevant": ["general.*"],
+    "config": { "x": "1" } }, "ledger": { "irrelevant": ["x", )";
+  auto open = [&](const GgufBuilder &builder, const std::string &from, const std::string &to,
+                  DescriptionSet &set) {
+    std::string text = complete;
+    text.replace(text.find("\"ledger\": { \"irrelevant\": ["), 27, section);
+    size_t at = text.find(from);
+    EXPECT_NE(at, std::string::npos) << from;
+    set.addFile(folder.write("tiny.jsonc", text.replace(at, from.size(), to)));
+    return folder.write("m.gguf", builder.bytes());
+  };
+  auto load = [&](const GgufBuilder &builder, const std::string &from, const std::string &to) {
+    DescriptionSet set;
+    std::string file = open(builder, from, to, set);
+    loadModel(file, set)->requireWeights();
+  };
+  auto reasons = [&](const GgufBuilder &builder, const std::string &from, const std::string &to) {
+    DescriptionSet set;
+    std::string file = open(builder, from, to, set), all;
+    for (const std::string &reason :
+         inspectModel(std::make_shared<ModelSource>(ModelSource::open(file)), set).reasons)
+      all += reason + "\n";
+    return all;
+  };
+  auto builder = [](uint32_t type, size_t rowBytes, uint64_t width = 256) {
+    GgufBuilder b;
+    b.pairs.clear();
+    b.add("general.architecture", 8, text("tiny"));
+    b.add("tiny.width", 4, bytesOf<uint32_t>(uint32_t(width)));
+    b.add("tiny.depth", 4, bytesOf<uint32_t>(1));
+    b.addTensor("e", {width, 10}, 0, 0);
+    b.addTensor("w.0", {width, width}, type, width * 40);
+    b.data = std::string(width * 40 + rowBytes * width, '\0');
+    return b;
+  };
+  EXPECT_NO_THROW(load(builder(0, 1024), "1", "1"));
+  // iq1_s: 256 values in 50 bytes; q8_0: 32 values in 34.
+  EXPECT_INPUT_ERROR(load(builder(19, 50), "1", "1"), HasSubstr("'w.0' is stored as iq1_s, which "));
+  EXPECT_THAT(reasons(builder(8, 272), "\"[D, D]\"]",
+                      "\"[D, D]\", { \"groups\": \"2\", \"parts\": { \"u\": "
+                      "{ \"rows\": \"D // 2\", \"transposed\": true } } }]"),
+              HasSubstr("'w.0' is published transposed, [columns, rows], and stored as blocks of "
+                        "q8_0; only plain floats can be transposed"));
+  auto with = [&](const char *name, float value) {
+    GgufBuilder b = builder(0, 1024);
+    b.addTensor(name, {1}, 0, b.data.size());
+    b.data += bytesOf(value) + std::string(28, '\0');
+    return b;
+  };
+  EXPECT_INPUT_ERROR(load(with("freqs", 0), "1", "1"),
+                     HasSubstr("'freqs' holds 0.000000, divisors of frequencies must be positive"));
+  EXPECT_INPUT_ERROR(load(with("short", 1), "1", "1"),
+                     HasSubstr("holds only one of the tensors 'short' and 'long'"));
+  GgufBuilder cut = with("freqs", 1);
+  cut.data.clear();
+  EXPECT_INPUT_ERROR(load(cut, "1", "1"), HasSubstr("its data is absent"));
+  GgufBuilder twice = builder(0, 1024);
+  twice.add("tiny.more", 4, bytesOf<uint32_t>(2));
+  EXPECT_INPUT_ERROR(load(twice, "1", "1"),
+                     HasSubstr("'tiny.more' = 2 contradicts the 1 that another value gives for depth"));
+  GgufBuilder split = builder(0, 1024);
+  split.add("split.tensors.count", 5, bytesOf<int32_t>(9));
+  EXPECT_INPUT_ERROR(load(split, "1", "1"),
+                     HasSubstr("holds 2 tensors, its split.tensors.count is 9"));
+  EXPECT_INPUT_ERROR(load(builder(0, 1024), ", \"w\": \"w.{i}\"", ""),
+                     HasSubstr("role 'w' has no name in the 'gguf' section"));
+  EXPECT_INPUT_ERROR(load(builder(0, 1024), "\"x\": \"1\"", "\"x\": \"has_tensor(1)\""),
+                     HasSubstr("the only function here is has_tensor('name')"));
+  EXPECT_INPUT_ERROR(load(builder(0, 1024), "\"x\": \"1\"", "\"x\": \"[1]\""),
+                     HasSubstr("a config value cannot be"));
+}
+
+TEST(Refusals, WeightsThatAreNotThere) {
+  TinyModel tiny;
+  std::string folder = tiny.write(), file = folder + "model.safetensors";
+  uint64_t header = 0;
+  std::ifstream(file, std::ios::binary).read(reinterpret_cast<char *>(&header), 8);
+  std::filesystem::resize_file(file, 8 + header);
+  auto set = TinyModel::descriptions();
+  EXPECT_INPUT_ERROR(loadModel(folder, set)->requireWeights(),
+                     HasSubstr("the checkpoint is only described here, its data is absent"),
+                     HasSubstr("--weights=none"));
+  std::filesystem::remove(file);
+  EXPECT_INPUT_ERROR(loadModel(folder, set)->requireWeights(), HasSubstr("there are no weights here"),
+                     HasSubstr("--weights=none"));
+  TinyModel quantised;
+  quantised.set("quantization_config", R"({"bits": 4})");
+  EXPECT_INPUT_ERROR(quantised.load(), HasSubstr("quantization_config has no 'quant_method'"));
 }
