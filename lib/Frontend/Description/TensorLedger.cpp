@@ -110,7 +110,8 @@ void Resolver::checkTensor(const WeightFamily &family, const CheckpointTensor &t
     problem(Problem::Kind::Unsupported, file + ": tensor '" + tensor.name + "' " + what, false);
   };
   bool turned = family.transposed || family.view.strides.back() != 1;
-  if (!tensor.format->readable)
+  bool isTable = family.integer && (tensor.format->name == "i64" || tensor.format->name == "i32");
+  if (!tensor.format->readable && !isTable)
     unsupported("is stored as " + std::string(tensor.format->name) +
                 ", which llmc cannot read yet; readable are " + readableNames());
   else if (turned && !tensor.format->isPlain())
