@@ -219,6 +219,17 @@ CASES = {
     "deepseek_v32": ("deepseek_v32", {**LATENT, **INDEXED, **rope(**STRETCHED)}),
     "glm_moe_dsa": ("glm_moe_dsa", {**LATENT, **INDEXED, "num_hidden_layers": 4, "n_group": 1, "topk_group": 1,
                                     "indexer_types": ["full", "shared", "full", "shared"], **rope()}),
+    "hy_v3": ("hy_v3", {**BASE, **RMS, **EXPERTS, "head_dim": 8, "num_shared_experts": 2, "router_scaling_factor": 1.7,
+                        "attention_bias": True, **rope()}),
+    "ernie4_5_moe": ("ernie4_5_moe", {**BASE, **RMS, "moe_num_experts": 8, "moe_k": 3, "moe_intermediate_size": 12,
+                                      "use_bias": True, "tie_word_embeddings": False, **rope()}),
+    "laguna": ("laguna", {**BASE, **RMS, **EXPERTS, "head_dim": 8, "shared_expert_intermediate_size": 20, "sliding_window": 4,
+                          "num_attention_heads_per_layer": [4, 2, 6], "moe_routed_scaling_factor": 1.7, "moe_router_logit_softcapping": 2.0,
+                          "layer_types": ["full_attention", "sliding_attention", "sliding_attention"],
+                          "rope_parameters": {"sliding_attention": {"rope_type": "default", "rope_theta": 100.0},
+                                              "full_attention": {"rope_type": "default", "rope_theta": 10000.0, "partial_rotary_factor": 0.5}}}),
+    "laguna-channels": ("laguna", {**BASE, **RMS, **EXPERTS, "head_dim": 8, "shared_expert_intermediate_size": 20, "gating": "per-element",
+                                   "rope_parameters": {"full_attention": {"rope_type": "default", "rope_theta": 100.0}}}),
     # One layer that attends; a width that is rounded up.
     "lfm2": ("lfm2", {**BASE, **GROUPED, "norm_eps": 3e-3, "block_multiple_of": 16, "block_ffn_dim_multiplier": 1.3,
                       "conv_bias": True, "full_attn_idxs": [1], **rope()}),
@@ -249,6 +260,7 @@ CASES = {
     # Groups of two and three tokens, more of them than the indexer leaves, behind a window of three.
     "deepseek_v4": ("deepseek_v4", {
         **BASE, "rms_norm_eps": 3e-3, "num_hidden_layers": 4, "head_dim": 8, "q_lora_rank": 14, "o_groups": 2, "o_lora_rank": 5,
+        "hc_mult": 3, "hc_sinkhorn_iters": 3, "hc_eps": 1e-2, "sliding_window": 3, "index_n_heads": 3, "index_head_dim": 6,
         "index_topk": 2, "n_routed_experts": 8, "num_experts_per_tok": 3, "moe_intermediate_size": 12, "swiglu_limit": 0.5,
         "num_hash_layers": 1, "compress_ratios": [0, 4, 128, 4], "compress_rate_csa": 2, "compress_rate_hca": 3,
         "qk_rope_head_dim": 4, "rope_theta": 100.0, "compress_rope_theta": 1000.0,

@@ -1,4 +1,5 @@
 //===- AttentionRules.cpp - heads, rotary, state, attention ---------------===//
+#include "AttentionParts.h"
 #include "MatrixProduct.h"
 #include "Parallel.h"
 #include "RuleSets.h"
@@ -39,25 +40,6 @@ template <typename T> static llvm::Error mergeHeads(llm::MergeHeadsOp op, OpCont
   return reshape(context.tensor(op.getInput()), op.getResult().getType(), context);
 }
 
-/// A tensor of heads must be [tokens of the batch, heads, width].
-template <typename T>
-static llvm::Error checkHeads(const HostTensor<T> &x, const Batch &batch,
-                              OpContext<T> &context) {
-  if (x.rank() == 3 && x.rows() == batch.tokens())
-    return llvm::Error::success();
-  return context.error("needs [tokens, heads, width] for the batch's " +
-                       llvm::Twine(batch.tokens()) + " tokens, the operand is " +
-                       shapeText(x.shape));
-}
-
-/// Calls `body(row, sequence, position)` for every token of the batch.
-template <typename Body> static void forEachToken(const Batch &batch, const Body &body) {
-  int64_t row = 0;
-  for (const BatchSequence &sequence : batch.sequences)
-    for (int64_t i = 0; i < sequence.count; ++i)
-      body(row++, sequence, sequence.start + i);
-}
-
 template <typename T> static llvm::Error rotary(llm::RotaryOp op, OpContext<T> &context) {
   const HostTensor<T> &x = context.tensor(op.getInput());
   const Batch &batch = context.batch(op.getBatch());
@@ -92,14 +74,6 @@ template <typename T> static llvm::Error rotary(llm::RotaryOp op, OpContext<T> &
   });
   context.result(std::move(y));
   return llvm::Error::success();
-}
-
-template <typename T> static llvm::Error checkCurrent(const CacheHandle<T> &cache,
-                                                      OpContext<T> &context) {
-  if (cache.isCurrent())
-    return llvm::Error::success();
-  return context.error("uses the state '" + cache.state->name +
-                       "' as it was before a later append");
 }
 
 template <typename T> static llvm::Error kvAppend(llm::KVAppendOp op, OpContext<T> &context) {
@@ -141,102 +115,6 @@ template <typename T> static llvm::Error kvAppend(llm::KVAppendOp op, OpContext<
   cache.version = ++state.version;
   context.result(HostValue<T>(cache));
   return llvm::Error::success();
-}
-
-namespace {
-
-/// Positions that one update of the running softmax takes.
-constexpr int64_t softmaxBlock = 64;
-
-/// The positions that a token sees, ascending: a range, or those that were selected.
-struct SeenPositions {
-  int64_t first = 0, count = 0;
-  const int64_t *selected = nullptr;
-
-  int64_t operator[](int64_t i) const { return selected ? selected[i] : first + i; }
-};
-
-/// One query head against the positions that it sees.
-template <typename T> struct HeadAttention {
-  /// Key and value of position j lie at `j * stride`.
-  const T *keys, *values;
-  int64_t keyStride, valueStride;
-  int64_t keyWidth, valueWidth;
-  T scale;
-  /// 0: none.
-  T softcap;
-  /// By distance; 0: none.
-  T slope = 0;
-  /// A logit without a value; -infinity: none.
-  T sink = -std::numeric_limits<T>::infinity();
-
-  /// Softmax over blocks of positions in ascending order: what was summed under the old
-  /// maximum is scaled to the new one.
-  void run(const T *query, int64_t position, const SeenPositions &seen, T *out) const {
-    T maximum = sink, sum = std::isfinite(sink) ? 1 : 0;
-    std::fill_n(out, valueWidth, T(0));
-    for (int64_t begin = 0; begin < seen.count; begin += softmaxBlock) {
-      int64_t count = std::min(softmaxBlock, seen.count - begin);
-      T scores[softmaxBlock];
-      T blockMaximum = maximum;
-      for (int64_t j = 0; j < count; ++j) {
-        const T *key = keys + seen[begin + j] * keyStride;
-        T dot = 0;
-        for (int64_t d = 0; d < keyWidth; ++d)
-          dot += query[d] * key[d];
-        scores[j] = scale * dot;
-        if (softcap != 0)
-          scores[j] = softcap * std::tanh(scores[j] / softcap);
-        if (slope != 0)
-          scores[j] += slope * T(seen[begin + j] - position);
-        blockMaximum = std::max(blockMaximum, scores[j]);
-      }
-      T rescale = std::exp(maximum - blockMaximum);
-      maximum = blockMaximum;
-      sum *= rescale;
-      for (int64_t d = 0; d < valueWidth; ++d)
-        out[d] *= rescale;
-      for (int64_t j = 0; j < count; ++j) {
-        const T *value = values + seen[begin + j] * valueStride;
-        T weight = std::exp(scores[j] - maximum);
-        sum += weight;
-        for (int64_t d = 0; d < valueWidth; ++d)
-          out[d] += weight * value[d];
-      }
-    }
-    // Nothing seen: nothing added.
-    for (int64_t d = 0; d < valueWidth && sum != 0; ++d)
-      out[d] /= sum;
-  }
-};
-
-/// A token's place in its sequence.
-template <typename T> struct TokenPlace {
-  const SequenceState<T> *state;
-  int64_t position;
-};
-
-} // namespace
-
-/// The state and position of every token, whose own position must have been appended.
-template <typename T>
-static llvm::Expected<std::vector<TokenPlace<T>>>
-placesOf(const Batch &batch, const CacheState<T> &state, OpContext<T> &context) {
-  std::vector<TokenPlace<T>> places;
-  for (const BatchSequence &sequence : batch.sequences) {
-    if (sequence.count == 0)
-      continue;
-    auto it = state.sequences.find(sequence.id);
-    int64_t length = it == state.sequences.end() ? 0 : it->second.length;
-    int64_t last = sequence.start + sequence.count - 1;
-    if (last >= length)
-      return context.error("attends from position " + llvm::Twine(last) + " of sequence " +
-                           llvm::Twine(sequence.id) + ", whose state holds " +
-                           llvm::Twine(length) + " positions");
-    for (int64_t position = sequence.start; position <= last; ++position)
-      places.push_back({&it->second, position});
-  }
-  return places;
 }
 
 template <typename T>
@@ -349,36 +227,8 @@ static llvm::Error selectPositions(llm::SelectPositionsOp op, OpContext<T> &cont
   llvm::Expected<std::vector<TokenPlace<T>>> places = placesOf(batch, state, context);
   if (!places)
     return places.takeError();
-  std::vector<int32_t> result(size_t(query.rows() * top), -1);
-  int64_t longest = 0;
-  for (const TokenPlace<T> &place : *places)
-    longest = std::max(longest, place.position + 1);
-  parallelFor(context.evaluator.getThreads(), query.rows(), longest * heads * width,
-              [&](int64_t from, int64_t to) {
-    std::vector<T> scores;
-    std::vector<int64_t> order;
-    for (int64_t row = from; row < to; ++row) {
-      const TokenPlace<T> &place = (*places)[size_t(row)];
-      scores.assign(size_t(place.position + 1), T(0));
-      for (int64_t j = 0; j <= place.position; ++j)
-        for (int64_t head = 0; head < heads; ++head) {
-          T dot = 0;
-          for (int64_t d = 0; d < width; ++d)
-            dot += query.row(row)[head * width + d] * place.state->keys[size_t(j * width + d)];
-          scores[size_t(j)] += weights.row(row)[head] * std::max(dot, T(0));
-        }
-      order.resize(scores.size());
-      std::iota(order.begin(), order.end(), 0);
-      std::sort(order.begin(), order.end(), [&](int64_t a, int64_t b) {
-        T first = scores[size_t(a)], second = scores[size_t(b)];
-        return first != second ? first > second : a < b;
-      });
-      order.resize(std::min(order.size(), size_t(top)));
-      std::sort(order.begin(), order.end());
-      std::copy(order.begin(), order.end(), result.begin() + row * top);
-    }
-  });
-  context.result(makeTokens<T>(std::move(result)));
+  auto seen = [](int64_t position) { return position + 1; };
+  context.result(makeTokens<T>(bestKeys<T>(query, weights, *places, seen, top, context)));
   return llvm::Error::success();
 }
 

@@ -10,6 +10,7 @@ template <typename T> void addStreamRules(RuleTable<T> &table);
 template <typename T> void addAttentionRules(RuleTable<T> &table);
 template <typename T> void addElementRules(RuleTable<T> &table);
 template <typename T> void addEmbeddingRules(RuleTable<T> &table);
+template <typename T> void addEntryRules(RuleTable<T> &table);
 template <typename T> void addLinearRules(RuleTable<T> &table);
 template <typename T> void addNormRules(RuleTable<T> &table);
 template <typename T> void addRecurrentRules(RuleTable<T> &table);

@@ -38,6 +38,7 @@ template <typename T> RuleTable<T> &RuleTable<T>::global() {
     addAttentionRules(rules);
     addElementRules(rules);
     addEmbeddingRules(rules);
+    addEntryRules(rules);
     addLinearRules(rules);
     addNormRules(rules);
     addRecurrentRules(rules);

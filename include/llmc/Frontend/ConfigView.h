@@ -34,6 +34,8 @@ struct ConfigLedger {
   /// key -> the parameters that read it.
   std::map<std::string, std::vector<std::string>> used;
   std::set<std::string> irrelevant;
+  /// Those of `used` whose value was asked for: the others stand in branches that were not taken.
+  std::set<std::string> evaluated;
   /// key -> value text.
   std::map<std::string, std::string> unknown;
   /// Unknown keys that the caller accepted -> value text.
@@ -68,6 +70,8 @@ public:
 
   /// Marks a key, or `prefix*`, irrelevant by name.
   void markIrrelevant(const std::string &pattern);
+  /// From here on keys are marked because they are mentioned: what was used so far was evaluated.
+  void endEvaluation();
   /// Everything neither used nor irrelevant becomes unknown.
   ConfigLedger finish(const std::vector<std::string> &acceptKeys) const;
   /// All current names, for near-name suggestions.
@@ -89,6 +93,10 @@ public:
     std::vector<float> shortFactors, longFactors;
     /// The fields of a config that has no record at all: the published class's own default.
     std::vector<std::pair<std::string, Json>> otherwise;
+    /// Fields of the layer type where the config has none: they go before those for all layers.
+    std::vector<std::pair<std::string, Json>> own;
+    /// Of yarn, where the record has none; 0: the type's own.
+    double attentionFactor = 0;
   };
   /// The rotary record of either spelling; marks the keys used.
   RopeRecord rope(const RopeRequest &request);
@@ -100,6 +108,7 @@ private:
   void addObject(const Json &object, const std::string &prefix);
   bool namesFieldsOf(const std::string &key) const;
   void addFields(const Json &object, const std::string &key, const std::string &prefix);
+  bool addRopeOfGroup(const std::string &key, const Json &value, const std::string &path);
   void addRopeSynonym(const std::string &field, const Json &value, const std::string &path);
   void addRope(const Json &object, const std::string &prefix, const std::string &layerType);
   void addRopeField(const std::string &layerType, const std::string &field, const Json &value,
@@ -124,6 +133,7 @@ private:
   Spellings emptyRope;
   std::map<std::string, const Json *> paths;
   std::map<std::string, std::vector<std::string>> usedPaths;
+  std::set<std::string> evaluatedPaths;
   std::vector<std::string> irrelevantPatterns;
 };
 

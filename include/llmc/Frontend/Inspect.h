@@ -41,6 +41,8 @@ struct InspectReport {
   int64_t fullAttentionLayers = 0, fullAttentionBytesPerTokenBf16 = 0;
   std::vector<Window> windows;
   int64_t recurrentStateElements = 0, recurrentConvElements = 0;
+  /// Values and gates of tokens whose group is not complete, at most.
+  int64_t recurrentBufferElements = 0;
 
   /// Ready and composable.
   bool ok() const { return verdict == Verdict::Ready || verdict == Verdict::Composable; }

@@ -19,10 +19,13 @@ namespace llmc::frontend {
 ///   embedding(tokens, w, otherwise:)  linear(x, w [, w2, w3]) -> one result per weight
 ///   rms_norm(x, w, eps)               layer_norm(x, w, b, eps)
 ///   split_heads(x, heads, headDim)    merge_heads(x)
-///   rotary(x, rope, from:)            head_linear(x, w)
+///   rotary(x, rope, from:, inverse:)  head_linear(x, w)
 ///   attend(q, k, v, kind, window:, chunk:, scale:, softcap:, sinks:, selection:, values:,
 ///          alibi:, alibi_factor:)     select_positions(q, w, k, top:)
-///   no_positions(n)
+///   no_positions(n)                   pool_tokens(v, g, w, overlap:)
+///   select_entries(q, w, entry, every:, rope:, from:, top:)
+///   joint_attend(q, k, entry, every:, rope:, from:, values:, scale:, window:, sinks:, selection:)
+///   sinkhorn(c, steps:, eps:)
 ///   gate(g, u, act:)  act(g) * u      activation(x, act)
 ///   residual_add(x, y)  from `x + y`  scale(x, factor)  from `x * number`
 ///   add, sub, mul, div, min, max(x, y)  from operators with a weight, and of two tensors; one

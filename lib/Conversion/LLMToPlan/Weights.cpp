@@ -323,7 +323,10 @@ FailureOr<Converter::PackedWeight> Converter::stateOf(Value cache) {
     declareState(plan::StateKind::Paged, {shape[0], shape[1], 0},
                  shape[0] * shape[1] * options.blockTokens);
     break;
-  default:
+  case CacheKind::Entries:
+    return emitError(cache.getLoc()) << "no CPU kernel keeps state of groups of tokens";
+  case CacheKind::Paged:
+  case CacheKind::Window:
     declareState(plan::StateKind::Paged, shape,
                  shape[0] * (shape[1] + shape[2]) * options.blockTokens);
   }

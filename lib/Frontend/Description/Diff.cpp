@@ -14,7 +14,8 @@ int64_t DiffSide::stateBytesBf16(int64_t tokens) const {
   int64_t bytes = report.fullAttentionBytesPerTokenBf16 * tokens;
   for (const InspectReport::Window &window : report.windows)
     bytes += window.bytesPerTokenBf16 * std::min(tokens, window.window);
-  return bytes + 2 * (report.recurrentStateElements + report.recurrentConvElements);
+  return bytes + 2 * (report.recurrentStateElements + report.recurrentConvElements +
+                      report.recurrentBufferElements);
 }
 
 namespace {
@@ -277,6 +278,8 @@ void compareSides(ModelDiff &diff) {
   numbers(diff.state, "recurrent.state_elements", x.recurrentStateElements,
           y.recurrentStateElements);
   numbers(diff.state, "recurrent.conv_elements", x.recurrentConvElements, y.recurrentConvElements);
+  numbers(diff.state, "recurrent.buffer_elements", x.recurrentBufferElements,
+          y.recurrentBufferElements);
   numbers(diff.memory, "parameters.total", x.parametersTotal, y.parametersTotal);
   numbers(diff.memory, "parameters.total_with_tied", x.parametersWithTied, y.parametersWithTied);
   numbers(diff.memory, "parameters.active", x.parametersActive, y.parametersActive);

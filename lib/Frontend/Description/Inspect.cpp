@@ -44,7 +44,9 @@ static void addState(InspectReport &report, const ResolvedModel &model) {
   constexpr int64_t bf16Bytes = 2;
   for (const ShapeHooks::AttentionState &state : hooks.attention) {
     int64_t layers = int64_t(model.kinds[state.kind].layers.size());
-    int64_t bytes = layers * state.elementsPerToken * bf16Bytes;
+    // Whole bytes: what is kept for a group of tokens is shared among them.
+    int64_t bytes = (layers * state.elementsPerToken * bf16Bytes + state.tokensPerElement - 1) /
+                    state.tokensPerElement;
     if (state.isIndex) {
       report.fullAttentionBytesPerTokenBf16 += bytes;
       continue;
@@ -66,6 +68,7 @@ static void addState(InspectReport &report, const ResolvedModel &model) {
     int64_t layers = int64_t(model.kinds[state.kind].layers.size());
     report.recurrentStateElements += layers * state.stateElements;
     report.recurrentConvElements += layers * state.convElements;
+    report.recurrentBufferElements += layers * state.bufferElements;
   }
 }
 

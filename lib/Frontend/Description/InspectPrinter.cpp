@@ -70,6 +70,7 @@ std::string InspectReport::toJson() const {
   Json recurrent = Json::makeObject();
   recurrent.set("state_elements", Json::makeInt(recurrentStateElements));
   recurrent.set("conv_elements", Json::makeInt(recurrentConvElements));
+  recurrent.set("buffer_elements", Json::makeInt(recurrentBufferElements));
   Json state = Json::makeObject();
   state.set("full_attention", std::move(full));
   state.set("window", std::move(windowList));
@@ -113,8 +114,12 @@ std::string InspectReport::toText() const {
            std::to_string(window.layers) + " layers with a window of " +
            std::to_string(window.window) + ", " + std::to_string(window.bytesPerTokenBf16) +
            " bytes a token in bf16";
-  if (recurrentStateElements || recurrentConvElements)
+  if (recurrentBufferElements)
     out += std::string(fullAttentionLayers || !windows.empty() ? "; " : "") +
+           std::to_string(recurrentBufferElements) + " elements a sequence of tokens that wait";
+  if (recurrentStateElements || recurrentConvElements)
+    out += std::string(fullAttentionLayers || !windows.empty() || recurrentBufferElements ? "; "
+                                                                                        : "") +
            std::to_string(recurrentStateElements + recurrentConvElements) +
            " elements a sequence, " + std::to_string(recurrentConvElements) +
            " of them of convolutions";

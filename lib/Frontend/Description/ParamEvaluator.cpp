@@ -247,7 +247,8 @@ Value ParamEvaluator::ropeRecord(const Expr &call, const ValueList &args,
   bool interleaved = ropeInterleaved;
   if (!args.empty())
     expressionError(call, "rope_record takes only the named arguments dim, partial, theta, "
-                          "layer_type, shared, context, interleaved and otherwise");
+                          "layer_type, shared, context, interleaved, otherwise, own and "
+                          "attention_factor");
   for (const auto &[name, value] : named) {
     if (name == "dim" && value.is<int64_t>())
       request.dim = *value.get<int64_t>();
@@ -265,10 +266,15 @@ Value ParamEvaluator::ropeRecord(const Expr &call, const ValueList &args,
       interleaved = *value.get<bool>();
     else if (auto record = recordOf(value); name == "otherwise" && record)
       request.otherwise = std::move(*record);
+    else if (name == "own" && record)
+      request.own = std::move(*record);
+    else if (name == "attention_factor" && value.isNumber() && value.asDouble() > 0)
+      request.attentionFactor = value.asDouble();
     else
-      expressionError(call, "rope_record takes dim and context (integers), partial and theta "
-                            "(numbers), layer_type (text), shared and interleaved (true or false) "
-                            "and otherwise (a list of fields, each with its value), here is " +
+      expressionError(call, "rope_record takes dim and context (integers), partial, theta and "
+                            "attention_factor (numbers), layer_type (text), shared and "
+                            "interleaved (true or false), otherwise and own (lists of fields, each "
+                            "with its value), here is " +
                                 name + ": " + value.toText());
   }
   request.shortFactors = ropeShortFactors;

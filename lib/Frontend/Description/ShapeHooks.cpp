@@ -170,6 +170,14 @@ std::vector<Value> ShapeHooks::op(const OpCall &call) {
     return {noPositions(call)};
   if (name == "head_linear")
     return {headLinear(call)};
+  if (name == "pool_tokens")
+    return {poolTokens(call)};
+  if (name == "select_entries")
+    return {selectEntries(call)};
+  if (name == "joint_attend")
+    return {jointAttend(call)};
+  if (name == "sinkhorn")
+    return {sinkhorn(call)};
   if (name == "gate")
     return {same(call, 2)};
   if (name == "residual_add" || name == "add" || name == "sub" || name == "mul" ||
@@ -223,7 +231,8 @@ std::vector<Value> ShapeHooks::op(const OpCall &call) {
       "position_scale",
       "route",       "expert_linear", "expert_sum", "expert_spread",
       "causal_conv", "token_shift", "linear_attention",
-      "head_linear", "select_positions", "no_positions"};
+      "head_linear", "select_positions", "no_positions",
+      "pool_tokens", "select_entries", "joint_attend", "sinkhorn"};
   std::vector<std::string> near = nearWords(name, operations);
   std::string all;
   for (const std::string &operation : operations)

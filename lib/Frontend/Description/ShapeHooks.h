@@ -9,6 +9,8 @@
 
 namespace llmc::frontend {
 
+struct EntrySettings;
+
 /// Checks the operands of every operation and counts the state that attention keeps. Shapes
 /// leave out the tokens: a residual stream is [D], heads are [H, Dh].
 class ShapeHooks : public OpHooks {
@@ -26,12 +28,17 @@ public:
     /// Keys alone, whose first channels are the values.
     bool isLatent = false;
     int64_t heads = 0, keyWidth = 0, valueWidth = 0;
+    /// One entry for so many tokens, beside what is kept for each of them.
+    bool isEntries = false;
+    int64_t tokensPerElement = 1;
   };
   std::vector<AttentionState> attention;
   /// What one recurrent mixer or convolution of a layer kind keeps for a sequence.
   struct RecurrentState {
     uint32_t kind = 0;
     int64_t stateElements = 0, convElements = 0;
+    /// Rows that wait until their group is complete.
+    int64_t bufferElements = 0;
   };
   std::vector<RecurrentState> recurrent;
   /// Families of which a token reads only so many experts.
@@ -71,6 +78,10 @@ private:
   Value selectPositions(const OpCall &call);
   Value noPositions(const OpCall &call);
   Value headLinear(const OpCall &call);
+  Value poolTokens(const OpCall &call);
+  Value selectEntries(const OpCall &call);
+  Value jointAttend(const OpCall &call);
+  Value sinkhorn(const OpCall &call);
   Value same(const OpCall &call, size_t tensors);
   Value arithmetic(const OpCall &call);
   Value weightRows(const OpCall &call);
@@ -94,13 +105,14 @@ private:
   /// The attention of an earlier layer whose keys and values this one reads.
   const AttentionState &sharedState(const OpCall &call, int64_t layer, int64_t keyWidth,
                                     bool isLatent) const;
+  void addEntries(const OpCall &call, const EntrySettings &settings, bool isIndex);
 
   const ResolvedModel &model;
   std::vector<Shape> shapes{{}};
   /// Of a route's choice: how many experts it is from.
   std::map<uint64_t, int64_t> expertsOf;
-  /// Values that select_positions gave.
-  std::set<uint64_t> selections;
+  /// Values that select_positions and select_entries gave.
+  std::set<uint64_t> selections, entrySelections;
 };
 
 } // namespace llmc::frontend

@@ -2,6 +2,7 @@
 #include "ShapeHooks.h"
 
 #include "llmc/Frontend/AttentionSettings.h"
+#include "llmc/Frontend/EntrySettings.h"
 
 namespace llmc::frontend {
 
@@ -10,6 +11,7 @@ Value ShapeHooks::rotary(const OpCall &call) {
   Shape dims = shape(call, 0);
   const RopeRecord &rope = model.ropes[ropeArg(call, 1).index];
   int64_t first = rotaryStart(call);
+  isInverse(call);
   if (rope.dim > dims[1] || first > dims[1] - rope.dim)
     opError(call, "a rotation of " + std::to_string(rope.dim) + " dimensions" +
                       (first ? " from " + std::to_string(first) + " on" : std::string()) +
@@ -25,7 +27,7 @@ const ShapeHooks::AttentionState &ShapeHooks::sharedState(const OpCall &call, in
                       std::to_string(own));
   const AttentionState *found = nullptr;
   for (const AttentionState &state : attention) {
-    if (state.kind != model.schedule[size_t(layer)] || state.isIndex ||
+    if (state.kind != model.schedule[size_t(layer)] || state.isIndex || state.isEntries ||
         state.isLatent != isLatent || state.keyWidth != keyWidth)
       continue;
     if (found)

@@ -61,6 +61,8 @@ void ConfigView::addObject(const Json &object, const std::string &prefix) {
         throw InputError(file + ": key '" + path + "' must be an object or null, it is " +
                          value.dump(80));
       }
+    } else if (addRopeOfGroup(key, value, path)) {
+      continue;
     } else if (value.isObject() && namesFieldsOf(key)) {
       paths.erase(path);
       addFields(value, key, path + ".");
@@ -88,6 +90,29 @@ void ConfigView::addFields(const Json &object, const std::string &key,
     if (it != synonyms.end())
       add(it->second, value, path);
   }
+}
+
+/// What a description's synonyms take for the record of a layer type, `rope_parameters.TYPE`, or
+/// for a field of it, `rope_parameters.TYPE.FIELD`.
+bool ConfigView::addRopeOfGroup(const std::string &key, const Json &value,
+                                const std::string &path) {
+  auto it = synonyms.find(key);
+  constexpr std::string_view start = "rope_parameters.";
+  if (it == synonyms.end() || key.find('.') != std::string::npos || !it->second.starts_with(start))
+    return false;
+  std::string group = it->second.substr(start.size());
+  if (size_t dot = group.find('.'); dot != std::string::npos) {
+    addRopeField(group.substr(0, dot), group.substr(dot + 1), value, path);
+  } else if (value.isObject() && !value.members.empty()) {
+    paths.erase(path);
+    addRope(value, path + ".", group);
+  } else if (value.isObject() || value.isNull()) {
+    emptyRope.push_back({path, &value});
+  } else {
+    throw InputError(file + ": key '" + path + "' must be an object or null, it is " +
+                     value.dump(80));
+  }
+  return true;
 }
 
 /// What a description names `rope_parameters.FIELD` in its synonyms is a key as well.
@@ -178,6 +203,11 @@ void ConfigView::markIrrelevant(const std::string &pattern) {
   irrelevantPatterns.push_back(pattern);
 }
 
+void ConfigView::endEvaluation() {
+  for (const auto &entry : usedPaths)
+    evaluatedPaths.insert(entry.first);
+}
+
 static bool matches(const std::string &pattern, const std::string &text) {
   if (pattern.ends_with('*'))
     return text.starts_with(std::string_view(pattern).substr(0, pattern.size() - 1));
@@ -186,6 +216,7 @@ static bool matches(const std::string &pattern, const std::string &text) {
 
 ConfigLedger ConfigView::finish(const std::vector<std::string> &acceptKeys) const {
   ConfigLedger ledger;
+  ledger.evaluated = evaluatedPaths;
   std::string prefix = std::string(nesting) + ".";
   for (const auto &[path, value] : paths) {
     auto used = usedPaths.find(path);

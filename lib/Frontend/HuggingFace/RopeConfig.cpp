@@ -21,6 +21,10 @@ const ConfigView::Entry *ConfigView::ropeField(const RopeRequest &request,
     if (!spellings)
       continue;
     mark(*spellings, request.user);
+    // One for all layers that says the same again.
+    const Spellings *shared = group.empty() ? nullptr : ropeSpellings("", field);
+    if (shared && request.shared && *shared->front().value == *spellings->front().value)
+      mark(*shared, request.user);
     return &spellings->front();
   }
   return nullptr;
@@ -143,7 +147,8 @@ private:
 
 } // namespace
 
-static void readYarn(RopeRecord &rope, const Fields &fields, int64_t maxPositions) {
+static void readYarn(RopeRecord &rope, const Fields &fields, int64_t maxPositions,
+                     const ConfigView::RopeRequest &request) {
   rope.type = RopeType::Yarn;
   rope.originalMaxPositions = fields.integer("original_max_position_embeddings", maxPositions);
   if (!rope.originalMaxPositions)
@@ -157,6 +162,10 @@ static void readYarn(RopeRecord &rope, const Fields &fields, int64_t maxPosition
   rope.betaFast = fields.number("beta_fast", 32);
   rope.betaSlow = fields.number("beta_slow", 1);
   rope.truncate = fields.flag("truncate", true);
+  if (request.attentionFactor > 0) {
+    rope.attentionFactor = fields.number("attention_factor", request.attentionFactor);
+    return;
+  }
   double mscale = fields.number("mscale", 0, false);
   double mscaleAllDim = fields.number("mscale_all_dim", 0, false);
   if (fields.get("attention_factor"))
@@ -217,9 +226,16 @@ RopeRecord ConfigView::rope(const RopeRequest &request) {
   if (!hasRope(request))
     for (const auto &[field, value] : request.otherwise)
       defaults[field] = {"the default of " + field, &value};
+  std::map<std::string, Entry> own;
+  for (const auto &[field, value] : request.own)
+    own[field] = {"the layer type's own " + field, &value};
   Fields fields(*this, [&](const std::string &field) {
-    auto found = defaults.find(field);
-    return found != defaults.end() ? &found->second : ropeField(request, field);
+    auto found = own.find(field);
+    if (found != own.end() && !ropeSpellings(request.layerType, field))
+      return static_cast<const Entry *>(&found->second);
+    found = defaults.find(field);
+    return found != defaults.end() ? static_cast<const Entry *>(&found->second)
+                                   : ropeField(request, field);
   });
   RopeRecord rope;
   const Entry *type = fields.get("rope_type");
@@ -276,7 +292,7 @@ RopeRecord ConfigView::rope(const RopeRequest &request) {
     if (rope.highFreqFactor < rope.lowFreqFactor)
       fields.fail(*fields.get("high_freq_factor"), "at least low_freq_factor");
   } else if (name == "yarn") {
-    readYarn(rope, fields, maxPositions);
+    readYarn(rope, fields, maxPositions, request);
   } else if (name == "longrope") {
     readLongRope(rope, fields, maxPositions, request);
   } else if (name == "dynamic" && fields.get("alpha")) {

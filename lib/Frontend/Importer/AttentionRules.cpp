@@ -2,23 +2,32 @@
 #include "ImporterRules.h"
 
 #include "llmc/Frontend/AttentionSettings.h"
+#include "llmc/Frontend/EntrySettings.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 
 namespace llmc::frontend {
 
-Importer::Results Importer::rotary(const OpCall &call) {
-  mlir::Value x = tensor(call, 0);
-  const RopeRecord &rope = model.ropes[ropeArg(call, 1).index];
+RopeAttr Importer::ropeAttr(const OpCall &call, RopeRef ref, bool inverse) {
+  const RopeRecord &rope = model.ropes[ref.index];
   if (std::string fault = ropeFault(rope); !fault.empty())
     opError(call, fault + "; see rope_parameters (or rope_scaling) in the config");
   std::vector<float> frequencies = computeInvFreq(rope), longer = computeLongInvFreq(rope);
-  auto attr = RopeAttr::get(&context, ropeTypeName(rope.type), rope.theta, rope.dim,
-                            rope.interleaved ? RopePairing::Interleaved : RopePairing::Halves,
-                            rope.attentionFactor, b.getDenseF32ArrayAttr(frequencies),
-                            b.getDenseF32ArrayAttr(longer),
-                            longer.empty() ? 0 : rope.originalMaxPositions);
-  return handle(RotaryOp::create(b, at(call), x.getType(), x, batch, attr,
+  if (inverse)
+    for (std::vector<float> *list : {&frequencies, &longer})
+      for (float &frequency : *list)
+        frequency = -frequency;
+  return RopeAttr::get(&context, ropeTypeName(rope.type), rope.theta, rope.dim,
+                       rope.interleaved ? RopePairing::Interleaved : RopePairing::Halves,
+                       rope.attentionFactor, b.getDenseF32ArrayAttr(frequencies),
+                       b.getDenseF32ArrayAttr(longer),
+                       longer.empty() ? 0 : rope.originalMaxPositions);
+}
+
+Importer::Results Importer::rotary(const OpCall &call) {
+  mlir::Value x = tensor(call, 0);
+  RopeAttr rope = ropeAttr(call, ropeArg(call, 1), isInverse(call));
+  return handle(RotaryOp::create(b, at(call), x.getType(), x, batch, rope,
                                  b.getI64IntegerAttr(rotaryStart(call))));
 }
 

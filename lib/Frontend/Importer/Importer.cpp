@@ -69,6 +69,9 @@ Attribute Importer::storageOf(const WeightFamily &family, int64_t layer) {
   if (stored.quantizedTo)
     return storageByName(&context, stored.quantizedTo->name);
   if (const StorageFormat *format = stored.formatOf(layer)) {
+    // Of a table, whose numbers f32 holds exactly.
+    if (stored.integer && (format->name == "i32" || format->name == "i64"))
+      return storageByName(&context, "f32");
     Attribute storage = storageByName(&context, compiledFormat(*format).name);
     if (!storage)
       throw InputError("tensor '" + stored.checkpointName + "' is stored as " +
@@ -337,6 +340,10 @@ std::vector<llmc::frontend::Value> Importer::op(const OpCall &call) {
                                               {"rotary", &Importer::rotary},
                                               {"attend", &Importer::attend},
                                               {"select_positions", &Importer::selectPositions},
+                                              {"pool_tokens", &Importer::poolTokens},
+                                              {"select_entries", &Importer::selectEntries},
+                                              {"joint_attend", &Importer::jointAttend},
+                                              {"sinkhorn", &Importer::sinkhorn},
                                               {"no_positions", &Importer::noPositions},
                                               {"head_linear", &Importer::headLinear},
                                               {"gate", &Importer::gate},

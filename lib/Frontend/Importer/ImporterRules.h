@@ -20,6 +20,8 @@
 
 namespace llmc::frontend {
 
+struct EntrySettings;
+
 using namespace mlir;
 using namespace llmc::llm;
 
@@ -47,6 +49,10 @@ private:
   Results selectPositions(const OpCall &call);
   Results noPositions(const OpCall &call);
   Results headLinear(const OpCall &call);
+  Results poolTokens(const OpCall &call);
+  Results selectEntries(const OpCall &call);
+  Results jointAttend(const OpCall &call);
+  Results sinkhorn(const OpCall &call);
   Results gate(const OpCall &call);
   Results activation(const OpCall &call);
   Results arithmetic(const OpCall &call);
@@ -101,6 +107,11 @@ private:
   StringRef stateSymbol(CacheType type);
   struct State;
   const State &sharedState(const OpCall &call, int64_t layer, CacheKind kind, int64_t keyWidth);
+  /// Turns back where it is the inverse.
+  RopeAttr ropeAttr(const OpCall &call, RopeRef rope, bool inverse = false);
+  /// A state of entries with those of the call's third argument.
+  mlir::Value appendEntries(const OpCall &call, const EntrySettings &settings,
+                            int64_t valueWidth);
   /// The state of the layer being built as it stands before the step.
   mlir::Value stateBefore(const OpCall &call, CacheType type);
 

@@ -233,3 +233,13 @@ func.func private @cache_recurrent_element(!llm.cache<recurrent, [2, 16, 16], f1
 
 // expected-error @+1 {{latent cache value width (17) must be from 0 to the key width (16)}}
 func.func private @cache_latent(!llm.cache<latent, [1, 16, 17], f32>)
+
+// -----
+
+// expected-error @+1 {{entries cache shape must be [tokens an entry, key width, value width] but has 2 dimensions}}
+func.func private @cache_entries(!llm.cache<entries, [4, 16], f32>)
+
+// -----
+
+// expected-error @+1 {{entries cache value width (17) must be from 0 to the key width (16)}}
+func.func private @cache_entries_value(!llm.cache<entries, [4, 16, 17], f32>)

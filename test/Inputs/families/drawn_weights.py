@@ -14,6 +14,8 @@ NORMS = ("norm", "ln_", ".ln.", "layernorm", "ln_f", "_ln.")
 FACTORS = (".layer_scalar",)
 # Stored, but the same in every checkpoint.
 CONSTANTS = {"act_fn.beta": 0.5, "act_fn.eps": -1e-6}
+# Tables of experts by token: rows of different numbers below so many.
+TABLES = {".tid2eid": 8}
 
 
 def seed(name):
@@ -32,7 +34,11 @@ def uniform(start, count):
 
 
 def weights(name, shape):
-    """The elements of a tensor, in row-major order, as an array of f32."""
+    """The elements of a tensor, in row-major order, as an array of f32, of a table of i64."""
+    for end, count in TABLES.items():
+        if name.endswith(end):
+            starts = [int((u + 0.5) * count) for u in uniform(seed(name), shape[0])]
+            return array.array("q", ((start + 3 * k) % count for start in starts for k in range(shape[1])))
     for end, value in CONSTANTS.items():
         if name.endswith(end):
             return array.array("f", [value])

@@ -60,6 +60,8 @@ double cacheElements(CacheType cache) {
     return double(shape[0]) * double(shape[1] + shape[2]);
   case CacheKind::Latent:
     return double(shape[0]) * double(shape[1]);
+  case CacheKind::Entries:
+    return double(shape[1]) / double(shape[0]);
   case CacheKind::Recurrent:
   case CacheKind::Conv: {
     double elements = 1;
@@ -165,6 +167,48 @@ OperatorWork workOf(Operation *op, const StepShape &step) {
         work.multiplyAdds = visiblePairs(step, positions) *
                             rowElements(select.getQuery().getType());
         work.stateBytes = positions * cacheElements(cache) * step.stateBytes;
+      })
+      .Case([&](SelectEntriesOp select) {
+        auto cache = cast<CacheType>(select.getCache().getType());
+        double positions = double(step.past) + tokens, group = double(cache.getShape()[0]);
+        work.multiplyAdds = visiblePairs(step, positions) / group *
+                            rowElements(select.getQuery().getType());
+        work.stateBytes = positions * cacheElements(cache) * step.stateBytes;
+      })
+      .Case([&](JointAttentionOp attention) {
+        auto cache = cast<CacheType>(attention.getCache().getType()),
+             entries = cast<CacheType>(attention.getEntries().getType());
+        double positions = double(step.past) + tokens, group = double(entries.getShape()[0]);
+        double near = positions;
+        if (std::optional<int64_t> window = attention.getWindow())
+          near = std::min(near, double(*window));
+        double pairs = visiblePairs(step, positions) / group;
+        if (Value selection = attention.getSelection())
+          pairs = std::min(pairs, tokens * rowElements(selection.getType()));
+        double heads = double(cast<RankedTensorType>(attention.getQuery().getType()).getShape()[1]);
+        work.multiplyAdds = (visiblePairs(step, near) + pairs) * heads *
+                            double(cache.getShape()[1] + cache.getShape()[2]);
+        // Every position and entry that some token of the step sees is read once.
+        work.stateBytes = (std::min(positions, near + tokens - 1) * cacheElements(cache) +
+                           std::min(positions / group, pairs) * double(entries.getShape()[1])) *
+                          step.stateBytes;
+      })
+      .Case([&](EntryAppendOp append) {
+        auto cache = cast<CacheType>(append.getCache().getType());
+        work.stateBytes = tokens * cacheElements(cache) * step.stateBytes;
+        work.multiplyAdds = 0;
+      })
+      .Case([&](PoolTokensOp pool) {
+        double state = cacheElements(cast<CacheType>(pool.getState().getType()));
+        // A group's rows for each channel of the result: half of them on average, and with
+        // overlap all of those before.
+        double rows = double(pool.getGroup()) * (pool.getOverlap() ? 1.5 : 0.5);
+        work.multiplyAdds = tokens * rows * rowElements(pool.getResult().getType());
+        work.stateBytes = 2 * state * step.stateBytes;
+      })
+      .Case([&](SinkhornOp sinkhorn) {
+        work.multiplyAdds = rows * rowElements(sinkhorn.getInput().getType()) *
+                            double(2 * sinkhorn.getSteps() - 1);
       })
       .Case([&](CausalConvOp conv) {
         work.multiplyAdds = tokens * shapeElements(conv.getWeight().getType());

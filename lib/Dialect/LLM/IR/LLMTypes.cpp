@@ -98,6 +98,10 @@ LogicalResult CacheType::verify(function_ref<InFlightDiagnostic()> emitError, Ca
                                 ArrayRef<int64_t> shape, Type elementType) {
   if (!isa<FloatType>(elementType))
     return emitError() << "cache element type must be a float but is " << elementType;
+  bool isEntries = kind == CacheKind::Entries;
+  if (isEntries && shape.size() != 3)
+    return emitError() << "entries cache shape must be [tokens an entry, key width, value width] "
+                       << "but has " << shape.size() << " dimensions";
   bool perToken =
       kind == CacheKind::Paged || kind == CacheKind::Window || kind == CacheKind::Latent;
   if (perToken && shape.size() != 3)
@@ -114,10 +118,10 @@ LogicalResult CacheType::verify(function_ref<InFlightDiagnostic()> emitError, Ca
   if ((recurrent || conv) && !elementType.isF32())
     return emitError() << stringifyCacheKind(kind) << " cache element type must be f32 but is "
                        << elementType;
-  if (kind == CacheKind::Latent) {
+  if (kind == CacheKind::Latent || isEntries) {
     // Values are a part of the keys; an index has none.
     if (shape[2] < 0 || shape[2] > shape[1])
-      return emitError() << "latent cache value width (" << shape[2]
+      return emitError() << stringifyCacheKind(kind) << " cache value width (" << shape[2]
                          << ") must be from 0 to the key width (" << shape[1] << ")";
     shape = shape.drop_back();
   }

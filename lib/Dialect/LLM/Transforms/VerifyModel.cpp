@@ -187,8 +187,10 @@ LogicalResult VerifyModelPass::verifyFamilies() {
 static bool appendsTo(OpOperand &use) {
   if (auto append = dyn_cast<KVAppendOp>(use.getOwner()))
     return &append.getCacheMutable() == &use;
+  if (auto append = dyn_cast<EntryAppendOp>(use.getOwner()))
+    return &append.getCacheMutable() == &use;
   // A recurrent op takes nothing but its own state.
-  if (isa<CausalConvOp, TokenShiftOp, LinearAttentionOp>(use.getOwner()))
+  if (isa<CausalConvOp, TokenShiftOp, LinearAttentionOp, PoolTokensOp>(use.getOwner()))
     return isa<CacheType>(use.get().getType());
   auto fusion = dyn_cast<FusionOp>(use.getOwner());
   if (!fusion)
@@ -198,7 +200,7 @@ static bool appendsTo(OpOperand &use) {
 }
 
 static bool readsFrom(OpOperand &use) {
-  if (isa<PagedAttentionOp, SelectPositionsOp>(use.getOwner()))
+  if (isa<PagedAttentionOp, SelectPositionsOp, SelectEntriesOp, JointAttentionOp>(use.getOwner()))
     return true;
   auto fusion = dyn_cast<FusionOp>(use.getOwner());
   if (!fusion)

@@ -36,7 +36,7 @@ def LLM_RopePairingAttr : EnumAttr<LLM_Dialect, LLM_RopePairing, "pairing">;
 def LLM_CacheKind : LLM_Enum<"CacheKind", "what a state holds", [
     I32EnumCase<"Paged", 0, "paged">, I32EnumCase<"Window", 1, "window">,
     I32EnumCase<"Latent", 2, "latent">, I32EnumCase<"Recurrent", 3, "recurrent">,
-    I32EnumCase<"Conv", 4, "conv">]>;
+    I32EnumCase<"Conv", 4, "conv">, I32EnumCase<"Entries", 5, "entries">]>;
 
 def LLM_BlockOrder : LLM_Enum<"BlockOrder", "order of the elements of a quantised block", [
     I32EnumCase<"Linear", 0, "linear">, I32EnumCase<"Halves", 1, "halves">,

@@ -11,6 +11,7 @@ include "llmc/Dialect/LLM/IR/LLMStreamOps.td"
 include "llmc/Dialect/LLM/IR/LLMElementOps.td"
 include "llmc/Dialect/LLM/IR/LLMRoutingOps.td"
 include "llmc/Dialect/LLM/IR/LLMRecurrentOps.td"
+include "llmc/Dialect/LLM/IR/LLMEntryOps.td"
 include "mlir/Interfaces/ControlFlowInterfaces.td"
 include "llmc/Dialect/LLM/IR/LLMStructureOps.td"
 

@@ -42,7 +42,9 @@ def LLM_CacheType : LLM_Type<"Cache", "cache"> {
     state has the same shape and keeps keys alone: values are the first value width channels
     of the keys, and none are read where that is 0 (`!llm.cache<latent, [1, 576, 512], f32>`).
     A recurrent state is f32 [heads, key width, value width] and a conv state f32
-    [channels, taps - 1], once a sequence, whatever its length.
+    [channels, taps - 1], once a sequence, whatever its length. Entries are [tokens an entry, key
+    width, value width], one head: one key for each full group of so many tokens, whose first
+    channels are its value, as in a latent state.
   }];
   let parameters = (ins EnumParameter<LLM_CacheKind>:$kind, ArrayRefParameter<"int64_t">:$shape,
       "::mlir::Type":$elementType);
