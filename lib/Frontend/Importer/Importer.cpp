@@ -64,14 +64,14 @@ Importer::Results Importer::handle(mlir::Value value) {
 
 Attribute Importer::storageOf(const WeightFamily &family, int64_t layer) {
   const WeightFamily &stored = family.tiedTo >= 0 ? model.families[family.tiedTo] : family;
-  if (!stored.constants.empty())
+  const StorageFormat *read = stored.formatOf(layer);
+  // f32 holds the numbers of a table exactly.
+  bool isTable = stored.integer && (!read || read->name == "i32" || read->name == "i64");
+  if (!stored.constants.empty() || isTable)
     return storageByName(&context, "f32");
   if (stored.quantizedTo)
     return storageByName(&context, stored.quantizedTo->name);
   if (const StorageFormat *format = stored.formatOf(layer)) {
-    // Of a table, whose numbers f32 holds exactly.
-    if (stored.integer && (format->name == "i32" || format->name == "i64"))
-      return storageByName(&context, "f32");
     Attribute storage = storageByName(&context, compiledFormat(*format).name);
     if (!storage)
       throw InputError("tensor '" + stored.checkpointName + "' is stored as " +

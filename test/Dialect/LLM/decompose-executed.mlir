@@ -12,6 +12,7 @@
 // CHECK-NOT: llm.expert_sum
 // CHECK-NOT: llm.expert_spread
 // CHECK-NOT: llm.activation gelu_tanh
+// CHECK-NOT: llm.sinkhorn
 
 !w4 = !llm.weight<[4], #llm.dense<f32>>
 
@@ -43,4 +44,12 @@ func.func @experts(%x: tensor<?x4xf32>, %w: tensor<?x2xf32>) -> (tensor<?x2x4xf3
   %0 = llm.expert_spread %x by %w : (tensor<?x4xf32>, tensor<?x2xf32>) -> tensor<?x2x4xf32>
   %1 = llm.expert_sum %0 by %w : (tensor<?x2x4xf32>, tensor<?x2xf32>) -> tensor<?x4xf32>
   return %0, %1 : tensor<?x2x4xf32>, tensor<?x4xf32>
+}
+
+func.func @sinkhorn(%x: tensor<?x3x3xf32>) -> (tensor<?x3x3xf32>, tensor<?x3x3xf32>) attributes {test.steps = [
+    {batch = [array<i64: 0, 0, 1>], args = [
+      dense<[[[0.75, 1.0, 0.375], [0.125, 3.125, 0.5], [0.25, 0.875, 1.5]]]> : tensor<1x3x3xf32>]}]} {
+  %0 = llm.sinkhorn %x steps 3 eps 0.015625 : tensor<?x3x3xf32>
+  %1 = llm.sinkhorn %x steps 1 eps 0.0 : tensor<?x3x3xf32>
+  return %0, %1 : tensor<?x3x3xf32>, tensor<?x3x3xf32>
 }

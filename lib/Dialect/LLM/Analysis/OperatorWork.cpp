@@ -266,6 +266,8 @@ std::vector<std::pair<std::string, std::string>> operatorFacts(Operation *op) {
         add("cache", stringifyCacheKind(cache.getKind()));
       })
       .Default([&](Operation *other) {
+        if (auto route = dyn_cast<RouteOp>(other); route && route.getTable())
+          add("table", "true");
         bool isProduct = isa<LinearOp, OutputHeadOp, HeadLinearOp, ExpertLinearOp>(other);
         if (other->getNumOperands())
           widths(isProduct ? "in" : "width", other->getOperand(0).getType());

@@ -148,6 +148,16 @@ LogicalResult decompose(Operation *op, RewriterBase &rewriter) {
         Value mixed = MixOp::create(rewriter, loc, weights, sum.getInput());
         return Value(MergeHeadsOp::create(rewriter, loc, mixed));
       })
+      .Case([&](SinkhornOp sinkhorn) {
+        // Columns are the rows of what is transposed.
+        Value x = sinkhorn.getInput();
+        for (int64_t half = 1, n = 2 * int64_t(sinkhorn.getSteps()); half < n; ++half) {
+          x = TransposeOp::create(rewriter, loc, x);
+          Value sum = f.statistic(RowStatistic::Sum, x);
+          x = f.binary(BinaryFunction::Div, x, f.shifted(sum, number(sinkhorn.getEpsilon())));
+        }
+        return Value(TransposeOp::create(rewriter, loc, x));
+      })
       .Case([&](ExpertSpreadOp spread) {
         int64_t chosen = cast<RankedTensorType>(spread.getType()).getShape()[1];
         return f.mul(f.heads(spread.getInput(), 1), f.heads(spread.getWeights(), chosen));
