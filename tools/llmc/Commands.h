@@ -24,6 +24,7 @@ void addInspectCommand(CLI::App &app, int &exitCode);
 void addDiffCommand(CLI::App &app, int &exitCode);
 void addGapsCommand(CLI::App &app, int &exitCode);
 void addTwinCommand(CLI::App &app, int &exitCode);
+void addNewCommand(CLI::App &app, int &exitCode);
 void addCompileCommand(CLI::App &app, int &exitCode);
 
 /// What `llmc trace` was asked for, where the runtime does not execute it.

@@ -14,6 +14,7 @@ llmc_register_compiler_commands(CLI::App &app, int &exitCode, SetTraceHook setHo
   addDiffCommand(app, exitCode);
   addGapsCommand(app, exitCode);
   addTwinCommand(app, exitCode);
+  addNewCommand(app, exitCode);
   addCompileCommand(app, exitCode);
 #ifdef LLMC_HAVE_EVALUATOR_TRACE
   setHook("evaluator", evaluatorTraceHook());

@@ -1,0 +1,219 @@
+//===- NewDescription.cpp - the beginning of a description ----------------===//
+#include "llmc/Frontend/NewDescription.h"
+
+#include "llmc/Frontend/Inspect.h"
+#include "llmc/Support/Error.h"
+
+#include <algorithm>
+#include <filesystem>
+
+namespace llmc::frontend {
+
+static std::vector<std::string> textsOf(const Json *json) {
+  std::vector<std::string> out;
+  if (json && json->isString())
+    out.push_back(json->text);
+  if (json)
+    for (const Json &item : json->items)
+      if (item.isString())
+        out.push_back(item.text);
+  return out;
+}
+
+/// The value of a key with dots.
+static const Json *valueAt(const Json &config, const std::string &key) {
+  if (const Json *value = config.find(key))
+    return value;
+  for (size_t dot = key.find('.'); dot != std::string::npos; dot = key.find('.', dot + 1))
+    if (const Json *inner = config.find(key.substr(0, dot)))
+      if (const Json *value = valueAt(*inner, key.substr(dot + 1)))
+        return value;
+  return nullptr;
+}
+
+static void identify(NewDescription &out, const ModelSource &source) {
+  if (source.isGguf()) {
+    out.modelTypes.push_back(source.gguf->architecture);
+    return;
+  }
+  out.modelTypes = textsOf(source.config.find("model_type"));
+  out.architectures = textsOf(source.config.find("architectures"));
+  if (out.modelTypes.empty() && out.architectures.empty())
+    throw InputError(source.configFile + ": has neither 'model_type' nor 'architectures', so a "
+                                         "description would have nothing to match; add one");
+}
+
+NewDescription beginDescription(std::shared_ptr<const ModelSource> source,
+                                DescriptionSet &descriptions,
+                                const NewDescriptionOptions &options) {
+  NewDescription out;
+  out.model = source->path;
+  identify(out, *source);
+  if (std::shared_ptr<const Description> known = descriptions.match(*source)) {
+    if (!options.force)
+      throw InputError(source->path + ": is described already, by " + known->file +
+                       "; `llmc inspect` says what of it fits, and --force begins a description "
+                       "that extends it");
+    out.base = known->name;
+    ResolveOptions resolve;
+    resolve.collect = true;
+    resolve.adviseAcceptKey = false;
+    resolve.acceptKeys = options.acceptKeys;
+    auto model = ResolvedModel::resolve(source, known, resolve);
+    for (const auto &unknown : model->configLedger.unknown)
+      out.keys.push_back(unknown);
+    for (const Problem &problem : model->problems)
+      if (problem.message.find(": key '") == std::string::npos)
+        out.faults.push_back(problem.message);
+    return out;
+  }
+  InspectOptions inspect;
+  inspect.acceptKeys = options.acceptKeys;
+  InspectReport report = inspectModel(source, descriptions, inspect);
+  if (report.asIf.empty())
+    throw InputError(source->path + ": there are no descriptions to begin with");
+  out.base = report.asIf;
+  for (const std::string &key : report.keysUnknown) {
+    const Json *value = source->isGguf() ? nullptr : valueAt(source->config, key);
+    out.keys.emplace_back(key, value ? value->dump(80) : "");
+  }
+  // The first says that nothing matches, the last what to do about it.
+  for (size_t i = 1; i + 1 < report.reasons.size(); ++i)
+    if (report.reasons[i].find(": key '") == std::string::npos)
+      out.faults.push_back(report.reasons[i]);
+  out.assumptions.push_back("blocks, norms, activations and the pairing of rotary embeddings are "
+                            "those of '" + out.base + "': no key and no tensor shows them");
+  out.assumptions.push_back("keys that the config leaves out mean the defaults of '" + out.base +
+                            "', which may not be those of the published class");
+  return out;
+}
+
+static std::string listOf(const std::vector<std::string> &names) {
+  std::string out;
+  for (const std::string &name : names)
+    out += (out.empty() ? "" : ", ") + quoteJson(name);
+  return "[" + out + "]";
+}
+
+/// A comment of lines of at most 100 columns.
+static std::string comment(const std::string &text, const std::string &indent) {
+  std::string out, line;
+  size_t at = 0;
+  auto flush = [&] {
+    if (!line.empty())
+      out += indent + "//" + line + "\n";
+    line.clear();
+  };
+  while (at < text.size()) {
+    size_t end = std::min(text.find_first_of(" \n", at), text.size());
+    std::string word = text.substr(at, end - at);
+    // Control characters of a model's texts end no comment.
+    std::replace_if(word.begin(), word.end(), [](unsigned char c) { return c < 32; }, '?');
+    if (!line.empty() && indent.size() + 2 + line.size() + 1 + word.size() > 100)
+      flush();
+    if (!word.empty())
+      line += " " + word;
+    at = end + 1;
+  }
+  flush();
+  return out;
+}
+
+std::string NewDescription::text() const {
+  std::string out = comment("Begun by `llmc new` for " + model + ", on '" + base + "'. " +
+                                (complete() ? "Everything that its config and tensors say has a "
+                                              "meaning; nothing is proved yet."
+                                            : "Each TODO is something that '" + base +
+                                                  "' has no meaning for."),
+                            "");
+  for (const std::string &assumption : assumptions)
+    out += comment("ASSUMED: " + assumption + ".", "");
+  out += "{\n  \"about\": \"as " + base + "\",\n  \"extends\": " + quoteJson(base) +
+         ",\n  \"match\": {";
+  if (!modelTypes.empty())
+    out += " \"model_type\": " + listOf(modelTypes);
+  if (!architectures.empty())
+    out += std::string(modelTypes.empty() ? "" : ",") +
+           " \"architectures\": " + listOf(architectures);
+  out += " },\n";
+  if (entries.isObject())
+    for (const auto &[name, value] : entries.members)
+      if (name != "extends" && name != "match" && name != "about" && name != "params" &&
+          name != "tensors" && name != "ledger")
+        out += "  " + quoteJson(name) + ": " + value.dump() + ",\n";
+  auto section = [&](const char *name, const std::string &comments) {
+    const Json *given = entries.isObject() ? entries.find(name) : nullptr;
+    if (comments.empty() && !given)
+      return;
+    out += std::string("  ") + quoteJson(name) + ": {\n";
+    if (given)
+      for (const auto &[entry, value] : given->members)
+        out += "    " + quoteJson(entry) + ": " + value.dump() + ",\n";
+    out += comments + "  },\n";
+  };
+  std::string params, tensors;
+  for (const auto &[key, value] : keys)
+    params += comment("TODO config key '" + key + "'" + (value.empty() ? "" : " = " + value) +
+                          ": what does the published code compute with it? A parameter that a "
+                          "statement, shape or check reads, such as \"name\": [\"default(" + key +
+                          ", VALUE)\", \"TYPE\"]; or ledger.irrelevant, where it changes nothing; "
+                          "or ledger.require, where one value alone is right.",
+                      "    ");
+  for (const std::string &fault : faults)
+    tensors += comment("TODO " + fault, "    ");
+  section("params", params);
+  section("tensors", tensors);
+  section("ledger", "");
+  return out + "}\n";
+}
+
+std::string NewDescription::testText(const std::string &file) const {
+  std::string name = std::filesystem::path(file).filename().string();
+  std::string type = modelTypes.empty() ? architectures.front() : modelTypes.front();
+  std::string quoted = "'%S/" + name + "'";
+  // A model's own texts do not become commands.
+  std::replace_if(type.begin(), type.end(), [](unsigned char c) { return !std::isalnum(c); }, '_');
+  return "What proves " + name + ". As it stands: a twin resolves, compiles and is computed alike "
+         "by the CPU and\nthe evaluator. That says nothing of the published code, which REFERENCE "
+         "below is for.\n\n"
+         "DEFINE: %{model} = 'PATH OF config.json'\n"
+         "DEFINE: %{description} = --description " + quoted + "\n\n"
+         "RUN: rm -rf %t && mkdir -p %t\n"
+         "RUN: llmc inspect %{model} %{description}\n"
+         "RUN: llmc twin %{model} %{description} -o %t/twin\n"
+         "RUN: %python utils/traces.py ids %t/ids.safetensors 3 17 5 41 9 9 0 28 14 1 50 33\n"
+         "RUN: llmc trace %t/twin %{description} --device evaluator --inputs %t/ids.safetensors "
+         "--greedy 4 -o %t/evaluator.safetensors\n"
+         "RUN: llmc-opt %t/twin %{description} --target=cpu -o %t/artifact\n"
+         "RUN: llmc trace %t/artifact --inputs %t/ids.safetensors --greedy 4 -o "
+         "%t/cpu.safetensors\n"
+         "RUN: %python utils/traces.py compare %t/evaluator.safetensors %t/cpu.safetensors "
+         "--tolerance 1e-4\n\n"
+         "REFERENCE (once the published code is at hand): run it on the twin's folder, in f64, "
+         "with the tokens of\nids.safetensors, and store its values as hidden.0, hidden.1, ..., "
+         "final_norm and logits [tokens, vocabulary] in\n" + type +
+         ".safetensors; a case of utils/make_family_references.py does that for classes of "
+         "transformers. Then:\n\n"
+         "  llmc trace %t/twin %{description} --device evaluator --inputs %t/ids.safetensors -o "
+         "%t/evaluator.safetensors\n"
+         "  utils/traces.py compare " + type + ".safetensors %t/evaluator.safetensors --tolerance "
+         "1e-4\n\n"
+         "The first tensor that differs names the layer, and its parts the operation.\n";
+}
+
+std::string NewDescription::toJson(const std::string &file, const std::string &test) const {
+  std::string todo;
+  for (const auto &[key, value] : keys)
+    todo += std::string(todo.empty() ? "" : ",") + "\n    {\"key\": " + quoteJson(key) +
+            ", \"value\": " + (value.empty() ? "null" : quoteJson(value)) + "}";
+  for (const std::string &fault : faults)
+    todo += std::string(todo.empty() ? "" : ",") + "\n    {\"fault\": " + quoteJson(fault) + "}";
+  return "{\n  \"model\": " + quoteJson(model) + ",\n  \"extends\": " + quoteJson(base) +
+         ",\n  \"model_type\": " + listOf(modelTypes) + ",\n  \"architectures\": " +
+         listOf(architectures) + ",\n  \"file\": " + quoteJson(file) + ",\n  \"test\": " +
+         quoteJson(test) + ",\n  \"complete\": " + (complete() ? "true" : "false") +
+         ",\n  \"assumptions\": " + listOf(assumptions) + ",\n  \"todo\": [" + todo +
+         (todo.empty() ? "" : "\n  ") + "]\n}\n";
+}
+
+} // namespace llmc::frontend
