@@ -67,6 +67,37 @@ TEST(ConfigView, ARecordIsTheSameHoweverOftenItIsAskedFor) {
   EXPECT_TRUE(config.finish({}).unknown.empty());
 }
 
+TEST(ConfigView, SynonymsMakeTheRecordOfALayerType) {
+  Json json = parseJson(R"({"rope_theta": 100.0, "far_theta": 1000.0,
+      "far": {"type": "yarn", "factor": 4, "original_max_position_embeddings": 16},
+      "max_position_embeddings": 64})",
+                        "fixture");
+  ConfigView config(json, "config.json",
+                    {{"far_theta", "rope_parameters.compress.rope_theta"},
+                     {"far", "rope_parameters.compress"}});
+  ConfigView::RopeRequest near{8, 10000.0, "main", "rope"}, far{8, 10000.0, "compress", "rope"};
+  // What the layer type has by itself goes before what is said for all layers.
+  near.own = {{"rope_type", Json::makeString("default")}};
+  far.own = {{"rope_theta", Json::makeDouble(7.0)}};
+  far.attentionFactor = 1;
+  EXPECT_EQ(config.rope(near).theta, 100.0);
+  RopeRecord rope = config.rope(far);
+  EXPECT_EQ(rope.type, RopeType::Yarn);
+  EXPECT_EQ(rope.theta, 1000.0);
+  EXPECT_EQ(rope.factor, 4.0);
+  EXPECT_EQ(rope.attentionFactor, 1.0);
+  EXPECT_TRUE(config.finish({}).unknown.empty());
+  // Two that contradict each other.
+  json.set("far", parseJson(R"({"rope_theta": 5.0})", "fixture"));
+  EXPECT_THROW(ConfigView(json, "config.json",
+                          {{"far_theta", "rope_parameters.compress.rope_theta"},
+                           {"far", "rope_parameters.compress"}}),
+               llmc::InputError);
+  // Without a base of its own the class's, not that of all layers.
+  ConfigView other = view(R"({"rope_theta": 100.0})");
+  EXPECT_EQ(other.rope(far).theta, 7.0);
+}
+
 TEST(ConfigView, OriginalContextAtTheTop) {
   std::string fields = R"("rope_scaling": {"type": "su", "short_factor": [1, 1, 1, 1],
                           "long_factor": [2, 2, 2, 2]}, "max_position_embeddings": 64)";
