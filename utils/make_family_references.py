@@ -230,6 +230,14 @@ CASES = {
                                               "full_attention": {"rope_type": "default", "rope_theta": 10000.0, "partial_rotary_factor": 0.5}}}),
     "laguna-channels": ("laguna", {**BASE, **RMS, **EXPERTS, "head_dim": 8, "shared_expert_intermediate_size": 20, "gating": "per-element",
                                    "rope_parameters": {"full_attention": {"rope_type": "default", "rope_theta": 100.0}}}),
+    "hunyuan_v1_moe": ("hunyuan_v1_moe", {**BASE, **RMS, "head_dim": 8, "num_experts": 8, "moe_topk": 3, **rope()}),
+    "exaone_moe": ("exaone_moe", {**BASE, **RMS, **EXPERTS, "head_dim": 8, "num_shared_experts": 2, "n_group": 4, "topk_group": 2,
+                                  "sliding_window": 4, "sliding_window_pattern": 3, "num_hidden_layers": 4, **rope()}),
+    "afmoe": ("afmoe", {**BASE, **RMS, **EXPERTS, "head_dim": 8, "num_shared_experts": 2, "route_scale": 1.7, "sliding_window": 4,
+                        "global_attn_every_n_layers": 2, "mup_enabled": True, **rope()}),
+    "dbrx": ("dbrx", {"d_model": 32, "n_heads": 4, "n_layers": 3, "max_seq_len": 64, "vocab_size": VOCABULARY, "bos_token_id": 1, "eos_token_id": 2,
+                      "attn_config": {"kv_n_heads": 2, "clip_qkv": 0.5, "rope_theta": 100.0},
+                      "ffn_config": {"ffn_hidden_size": 20, "moe_num_experts": 8, "moe_top_k": 3}, **rope()}),
     # One layer that attends; a width that is rounded up.
     "lfm2": ("lfm2", {**BASE, **GROUPED, "norm_eps": 3e-3, "block_multiple_of": 16, "block_ffn_dim_multiplier": 1.3,
                       "conv_bias": True, "full_attn_idxs": [1], **rope()}),
@@ -329,6 +337,8 @@ def reference(case, folder):
     with torch.no_grad():
         logits = model(torch.tensor([PROMPT]), use_cache=False).logits[0]
     config = json.loads((folder / "config.json").read_text())
+    # Objects within the config as they are published, without the fields of the class they are saved by.
+    config.update({key: value for key, value in CASES[case][1].items() if key.endswith("_config")})
     # Saved in full, published without: what the class means by that.
     if case.endswith("-own"):
         del config["rope_parameters"]

@@ -66,15 +66,66 @@ TEST(Families, PrunedLayersThatDoMore) {
 }
 
 TEST(Families, BaichuanIsTheFirstGenerationOnly) {
-  auto config = [](const std::string &name) {
+  auto config = [](const std::string &name, const std::string &more) {
     return R"({"model_type": "baichuan", "architectures": [")" + name +
            R"("], "hidden_size": 64, "num_attention_heads": 4, "num_hidden_layers": 2,
-              "intermediate_size": 96, "vocab_size": 10})";
+              "intermediate_size": 96, )" + more + "}";
   };
-  EXPECT_TRUE(inspectConfig(config("BaiChuanForCausalLM")).ok());
-  InspectReport second = inspectConfig(config("BaichuanForCausalLM"));
+  const std::string rotary = R"("max_position_embeddings": 64, "vocab_size": 10)";
+  EXPECT_TRUE(inspectConfig(config("BaiChuanForCausalLM", rotary)).ok());
+  // 13B: no key of a context, and biases by distance.
+  const std::string large = config("BaichuanForCausalLM", R"("model_max_length": 64, "vocab_size": 64000)");
+  EXPECT_TRUE(inspectConfig(large).ok());
+  EXPECT_EQ(resolveConfig(large)->contextLength, 64);
+  InspectReport second = inspectConfig(config("BaichuanForCausalLM", rotary));
   EXPECT_FALSE(second.ok());
   EXPECT_THAT(second.reasons, Contains(HasSubstr("divides the rows of the head")));
+}
+
+static std::string minimax(const std::string &more) {
+  return R"({"model_type": "minimax", "hidden_size": 64, "num_attention_heads": 4,
+             "num_key_value_heads": 2, "vocab_size": 10, "intermediate_size": 96, )" + more + "}";
+}
+
+TEST(Families, DecaysAreConstantsOfTheDescription) {
+  auto model = resolveConfig(minimax(R"("num_hidden_layers": 4)"));
+  std::vector<const WeightFamily *> decays = model->familiesOf("decay");
+  ASSERT_EQ(decays.size(), 1u);
+  EXPECT_EQ(decays[0]->layers, (std::vector<int64_t>{1, 3}));
+  ASSERT_EQ(decays[0]->constants.size(), 8u);
+  // -(2^-2) (1 - 1 / (3 + 1e-5) + 1e-5), and of the last layer's last head -(2^-8) of almost nothing.
+  EXPECT_FLOAT_EQ(decays[0]->constants[0], -0.16666944f);
+  EXPECT_NEAR(decays[0]->constants[7], -5.2083e-08, 1e-11);
+  for (const PublishedTensor &tensor : model->published)
+    EXPECT_EQ(tensor.name.find("decay"), std::string::npos) << tensor.name;
+  // Two kinds of layers, whatever the constants.
+  EXPECT_EQ(model->kinds.size(), 2u);
+  EXPECT_INPUT_ERROR(
+      resolveConfig(R"({"model_type": "minimax", "hidden_size": 262144, "num_attention_heads": 16384,
+                        "num_key_value_heads": 2, "vocab_size": 10, "intermediate_size": 96,
+                        "num_hidden_layers": 100})"),
+      HasSubstr("there may be 1048576 of them in all"));
+}
+
+TEST(Families, ConstantsStandAlone) {
+  auto resolveWith = [](const std::string &attributes) {
+    TempFolder folder;
+    folder.write("own.jsonc", R"json({ "extends": "llama", "match": { "model_type": ["own"] },
+      "tensors": { "layer": { "factor": ["factor.{i}", "[D]", )json" + attributes + R"json(] } },
+      "blocks": { "attention(x)": ["linear(x * factor, q)"] },
+      "params": { "H": ["1", "int(1, 1)"], "Dh": ["D", "int(1, 65536)"] } })json");
+    folder.write("config.json", R"({"model_type": "own", "hidden_size": 8, "num_hidden_layers": 1,
+      "num_attention_heads": 1, "vocab_size": 10, "intermediate_size": 16})");
+    auto set = TinyModel::descriptions();
+    set.addFile(folder.path("own.jsonc"));
+    return loadModel(folder.path("config.json"), set);
+  };
+  EXPECT_INPUT_ERROR(resolveWith(R"({ "values": "n", "stored": "[1, D]" })"),
+                     HasSubstr("beside it stands only 'when'"));
+  EXPECT_INPUT_ERROR(resolveWith(R"({ "values": "'n'" })"),
+                     HasSubstr("constants must be numbers that are finite in f32, element 0 is"));
+  EXPECT_INPUT_ERROR(resolveWith(R"({ "values": "1e300" })"),
+                     HasSubstr("constants must be numbers that are finite in f32"));
 }
 
 TEST(Families, LayersOfFalconByItsSwitches) {

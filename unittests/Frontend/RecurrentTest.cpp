@@ -92,6 +92,31 @@ TEST(Recurrent, ArgumentsAreChecked) {
               HasSubstr("values [1, 4] do not fit together"));
 }
 
+TEST(Recurrent, TransitionsOfRankOne) {
+  InspectReport report = Convolved().inspectWith(
+      attended("linear_attention(c, k, c, g, rank_one: (c, k), before: true)"));
+  EXPECT_THAT(report.reasons, IsEmpty());
+  EXPECT_THAT(reasonOf(attended("linear_attention(c, k, c, g, rank_one: c)")),
+              HasSubstr("'rank_one' must be a pair of tensors, (a, b), it is"));
+  EXPECT_THAT(reasonOf(attended("linear_attention(c, k, c, g, rank_one: (c, 1.0))")),
+              HasSubstr("'rank_one' must be a pair of tensors, (a, b), it is"));
+  EXPECT_THAT(reasonOf(attended("linear_attention(c, k, c, g, rank_one: (c, g))")),
+              HasSubstr("a factor of 'rank_one' of [2] a token is not of the shape of the keys"));
+  EXPECT_THAT(reasonOf(attended("linear_attention(c, k, c, g, rank_one: (c, k), delta: true)")),
+              HasSubstr("has 'delta' and 'rank_one'"));
+  EXPECT_THAT(reasonOf(attended("linear_attention(c, k, c, g, before: 1)")),
+              HasSubstr("'before' must be true or false, it is 1"));
+}
+
+TEST(Recurrent, ShiftsAreRowsOfTheTokenBefore) {
+  InspectReport report = Convolved().inspectWith(
+      attended("linear_attention(c, k, split_heads(token_shift(x), 2, 4), g)"));
+  EXPECT_THAT(report.reasons, IsEmpty());
+  EXPECT_EQ(report.recurrentConvElements, 2 * 8 * 3 + 2 * 8);
+  EXPECT_THAT(reasonOf(attended("linear_attention(c, k, split_heads(token_shift(x, x), 2, 4), g)")),
+              HasSubstr("takes one tensor"));
+}
+
 TEST(Recurrent, AConvolutionIsOfEachChannel) {
   EXPECT_THAT(reasonOf(attended("linear_attention(c, k, c, g)"), Convolved({8, 2, 4})),
               HasSubstr("is neither [channels, taps] nor [channels, 1, taps] for an input of 8"));

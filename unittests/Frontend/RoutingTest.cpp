@@ -85,7 +85,7 @@ TEST(Routing, ArgumentsOfARouteAreChecked) {
   EXPECT_THAT(reasonOf(routed(", top: 2, score: 'tanh'")),
               HasSubstr("'score' must be one of softmax, sigmoid, sqrt_softplus, identity"));
   EXPECT_THAT(reasonOf(routed(", top: 2, normalise: true")),
-              HasSubstr("'normalise' must be one of none, sum, softmax, it is true"));
+              HasSubstr("'normalise' must be one of none, sum, softmax, margin, it is true"));
   EXPECT_THAT(reasonOf(routed(", top: 2, grups: 2")), HasSubstr("has no argument 'grups'"));
   EXPECT_THAT(reasonOf(routed(", top: 2, scale: 1e39")), HasSubstr("finite in f32"));
   EXPECT_THAT(reasonOf(routed(", top: 2, bias: final_norm")),
@@ -101,6 +101,14 @@ TEST(Routing, ArgumentsOfARouteAreChecked) {
               HasSubstr("the score 'top2' needs two experts a group"));
   EXPECT_THAT(reasonOf(routed(", top: 2, table: router")),
               HasSubstr("needs a 'table' and the 'tokens' together"));
+  const std::string margin = ", top: 2, normalise: 'margin'";
+  EXPECT_THAT(reasonOf(routed(margin)), HasSubstr("and the 'margin' together, or neither"));
+  EXPECT_THAT(reasonOf(routed(", top: 2, margin: 0.1")),
+              HasSubstr("and the 'margin' together, or neither"));
+  EXPECT_THAT(reasonOf(routed(margin + ", margin: 0.0")),
+              HasSubstr("'margin' must be a number that is positive and finite in f32, it is 0"));
+  EXPECT_THAT(reasonOf(routed(margin + ", margin: 0.1, groups: 3, keep: 2")),
+              HasSubstr("has a margin, which goes without bias, groups and table"));
 }
 
 TEST(Routing, ExpertsFitTheirRouter) {
