@@ -40,6 +40,8 @@ TEST(Refusals, SectionsOfADescription) {
            {"\"ledger\"", "\"checks\": [5], \"ledger\"", "a check is a list of a condition"},
            {"\"ledger\"", "\"checks\": [[\"true\", 5]], \"ledger\"", "expected text"},
            {"[\"names\"]", "\"names\"", "'irrelevant' must be a list"},
+           {"\"ledger\"", "\"synonyms\": {\"a\": \"b\", \"b\": \"a\"}, \"ledger\"",
+            "'a' stands for 'b', which stands for another key itself"},
            {"\"ledger\"", "\"rope_pairing\": \"thirds\", \"ledger\"", "must be 'halves' or"},
            {"\"10\"", "{}", "expected an expression"},
            {"\"10\"", "[\"10\", \"int\", 5]", "or a list of an expression and a type"},

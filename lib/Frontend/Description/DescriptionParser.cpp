@@ -70,8 +70,12 @@ public:
         "forms",  "mtp",    "defaults", "renamed"};
     onlyKeys(root, known);
     parseMatch();
-    for (const auto &[other, key] : object("synonyms").members)
-      description.synonyms.emplace_back(other, text(key));
+    for (const auto &[other, key] : object("synonyms").members) {
+      // Two that stand for each other would never be compared.
+      if (object("synonyms").find(text(key)))
+        fail(key, "'" + other + "' stands for '" + key.text + "', which stands for another key itself");
+      description.synonyms.emplace_back(other, key.text);
+    }
     for (const auto &[head, value] : object("params").members)
       description.params.push_back(param(head, value));
     parseDefaults();
