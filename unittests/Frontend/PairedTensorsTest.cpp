@@ -27,6 +27,8 @@ static const Case cases[] = {
     {"int8_channel", R"({"quant_method": "compressed-tensors"})", "a.weight", {3, 4}},
     {"nvfp4_modelopt", R"({"quant_method": "modelopt", "quant_algo": "NVFP4"})", "a.weight", {2, 32}},
     {"nvfp4_packed", R"({"quant_method": "compressed-tensors"})", "a.weight", {2, 32}},
+    {"fp8_four_bits", R"({"quant_method": "fp8", "weight_block_size": [128, 128]})", "a.weight",
+     {2, 64}},
     {"mxfp4_packed", R"({"quant_method": "compressed-tensors"})", "a.weight", {2, 64}},
     {"mxfp4_experts", R"({"quant_method": "mxfp4"})", "x.gate_up_proj", {2, 64, 3}},
     {"int4_packed", R"({"quant_method": "compressed-tensors", "config_groups":

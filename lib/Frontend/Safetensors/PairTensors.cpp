@@ -154,6 +154,16 @@ private:
     if (shape.size() < 2)
       return fault(tensor, "is a vector with scales of its own, which no method has");
     int64_t rows = shape.end()[-2], columns = shape.back();
+    // Experts of DeepSeek-V4: two values a byte, scales of 32 of them.
+    Shape perBlock = shape;
+    perBlock.back() /= 16;
+    if (scheme.method == "fp8" && is(tensor, {"i8"}) && is(*scales, {"f8e8m0"}) &&
+        columns % 16 == 0 && scales->shape == perBlock) {
+      pair.kind = PairingKind::Mxfp4;
+      Shape whole = shape;
+      whole.back() *= 2;
+      return finishFourBits(tensor, tensor.name, std::move(whole), std::move(pair));
+    }
     Shape lead(shape.begin(), shape.end() - 2);
     auto grid = [&](int64_t down, int64_t across) {
       Shape out = lead;

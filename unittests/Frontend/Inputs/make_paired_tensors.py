@@ -85,6 +85,10 @@ def main(folder):
     group = rng.permutation(np.repeat([0, 1], 8)).astype(np.int32)
     value = (q - (z[group] + 1) % 16).astype(np.float32) * s[group].astype(np.float32)
     write(folder / "gptq.safetensors", {"a.qweight": ("I32", words(q.T, 4).T), "a.qzeros": ("I32", words(z, 4)), "a.scales": ("F16", s), "a.g_idx": ("I32", group), "expected": ("F32", value.T)})
+    # fp8 whose experts are of four bits, as DeepSeek-V4 has them
+    q, s = rng.integers(0, 16, (2, 64), np.uint8), rng.integers(120, 134, (2, 2), np.uint8)
+    value = E2M1[q] * np.repeat(2.0 ** (s.astype(np.float32) - 127), 32, 1).astype(np.float32)
+    write(folder / "fp8_four_bits.safetensors", {"a.weight": ("I8", nibbles(q)), "a.scale": ("F8_E8M0", s), "expected": ("F32", value)})
 
 
 if __name__ == "__main__":
