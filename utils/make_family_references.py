@@ -238,6 +238,10 @@ CASES = {
     "dbrx": ("dbrx", {"d_model": 32, "n_heads": 4, "n_layers": 3, "max_seq_len": 64, "vocab_size": VOCABULARY, "bos_token_id": 1, "eos_token_id": 2,
                       "attn_config": {"kv_n_heads": 2, "clip_qkv": 0.5, "rope_theta": 100.0},
                       "ffn_config": {"ffn_hidden_size": 20, "moe_num_experts": 8, "moe_top_k": 3}, **rope()}),
+    "bamba": ("bamba", {**BASE, **RMS, "num_attention_heads": 3, "num_key_value_heads": 1, "attn_layer_indices": [1], "mamba_n_heads": 6, "mamba_n_groups": 2, "mamba_d_state": 10,
+                        "mamba_chunk_size": 4, "attention_bias": True, "time_step_limit": [0.4, 0.9], **rope(partial_rotary_factor=0.5)}),
+    "mpt": ("mpt", {"d_model": 24, "n_heads": 6, "n_layers": 3, "max_seq_len": 64, "vocab_size": VOCABULARY, "bos_token_id": 1,
+                    "eos_token_id": 2, "layer_norm_epsilon": 3e-3, "attn_config": {"clip_qkv": 0.7, "softmax_scale": 0.6}}),
     # One layer that attends; a width that is rounded up.
     "lfm2": ("lfm2", {**BASE, **GROUPED, "norm_eps": 3e-3, "block_multiple_of": 16, "block_ffn_dim_multiplier": 1.3,
                       "conv_bias": True, "full_attn_idxs": [1], **rope()}),
