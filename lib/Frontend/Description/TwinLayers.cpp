@@ -126,7 +126,9 @@ void TwinSearch::shrinkLayers() {
       int64_t count = int64_t(kept.size());
       if (json.isInt() && isCount({path, json.integer}))
         json.integer = count;
-      if (json.isString() && int64_t(json.text.size()) == layers) {
+      // A letter for each layer, of which there are few.
+      if (json.isString() && int64_t(json.text.size()) == layers &&
+          std::set(json.text.begin(), json.text.end()).size() <= 8) {
         std::string text;
         for (int64_t layer : kept)
           text += json.text[size_t(layer)];

@@ -198,9 +198,15 @@ bool TwinSearch::shrinkInPairs() {
   return isAny;
 }
 
+/// Where the keys of the language model stand.
+static Json &placeOf(Json &config) {
+  Json *inner = config.find("text_config");
+  return inner && inner->isObject() ? *inner : config;
+}
+
 /// Keys that the config leaves out have the defaults of their class, which may be large: they are
-/// written down where a smaller value helps.
-bool TwinSearch::shrinkAbsent() {
+/// written down, so that the descent reaches them.
+bool TwinSearch::addAbsent() {
   std::shared_ptr<const ResolvedModel> model = resolve(now);
   std::set<std::string> present;
   Json config = now;
@@ -210,8 +216,7 @@ bool TwinSearch::shrinkAbsent() {
   for (const auto &[from, to] : model->description->synonyms)
     if (present.count(from))
       present.insert(to);
-  const Json *inner = now.find("text_config");
-  bool isAny = false;
+  size_t before = added.size();
   for (const ParamDef &def : model->description->params) {
     auto value = model->params.find(def.name);
     const int64_t *number = value == model->params.end() ? nullptr
@@ -222,23 +227,35 @@ bool TwinSearch::shrinkAbsent() {
     collectNames(*def.value, names);
     for (const std::string &name : names) {
       const ParamDef *other = model->description->findParam(name);
-      if ((other && other != &def) || isBuiltinFunction(name) || present.count(name))
+      if ((other && other != &def) || isBuiltinFunction(name) || !present.insert(name).second)
         continue;
-      for (int64_t size : small) {
-        if (size >= *number)
-          break;
-        Json changed = now;
-        (inner && inner->isObject() ? *changed.find("text_config") : changed)
-            .set(name, Json::makeInt(size));
-        if (take(changed)) {
-          isAny = true;
-          present.insert(name);
-          break;
-        }
-      }
+      Json changed = now;
+      placeOf(changed).set(name, Json::makeInt(*number));
+      std::optional<TwinShape> shape = shapeOf(changed);
+      if (!shape || shape->tensors != best.tensors || shape->cost() != best.cost() ||
+          !shape->keeps(original, needsRepeat))
+        continue;
+      now = std::move(changed);
+      best = std::move(*shape);
+      added.push_back(name);
     }
   }
-  return isAny;
+  return added.size() > before;
+}
+
+/// Those of them go again that need not be said.
+void TwinSearch::removeAdded() {
+  for (const std::string &name : added) {
+    Json changed = now;
+    std::erase_if(placeOf(changed).members,
+                  [&](const JsonMember &member) { return member.first == name; });
+    std::optional<TwinShape> shape = shapeOf(changed);
+    if (shape && shape->tensors == best.tensors && shape->cost() == best.cost() &&
+        shape->keeps(original, needsRepeat)) {
+      now = std::move(changed);
+      best = std::move(*shape);
+    }
+  }
 }
 
 void TwinSearch::run() {
@@ -249,9 +266,10 @@ void TwinSearch::run() {
   for (int round = 0; round < mostRounds; ++round) {
     bool isAny = shrinkSingly();
     isAny |= shrinkInPairs();
-    if (!isAny && !shrinkAbsent())
+    if (!isAny && !addAbsent())
       break;
   }
+  removeAdded();
 }
 
 } // namespace llmc::frontend

@@ -51,12 +51,15 @@ private:
   void shrinkWidths();
   bool shrinkSingly();
   bool shrinkInPairs();
-  bool shrinkAbsent();
+  bool addAbsent();
+  void removeAdded();
 
   Resolve resolve;
   Json now;
   TwinShape original, best;
   bool needsRepeat = false;
+  /// Keys that addAbsent wrote down.
+  std::vector<std::string> added;
 };
 
 /// Every number at such a place becomes another.
