@@ -5,6 +5,7 @@
 #include "llmc/Frontend/GgufConfig.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace llmc::frontend {
 
@@ -176,8 +177,11 @@ void Resolver::readFacts() {
   // What generation uses goes before what training wrote.
   if (auto ids = ofGeneration("bos_token_id"); !ids.empty())
     model.bosIds = ids;
-  if (auto ids = ofGeneration("eos_token_id"); !ids.empty())
-    model.eosIds = ids;
+  // Publishers set the end of a turn in one file and the end of a text in another: each ends.
+  std::vector<int64_t> configEnds = std::exchange(model.eosIds, ofGeneration("eos_token_id"));
+  for (int64_t id : configEnds)
+    if (std::find(model.eosIds.begin(), model.eosIds.end(), id) == model.eosIds.end())
+      model.eosIds.push_back(id);
   if (source.isGguf()) {
     const GgufTokenizer &tokenizer = source.gguf->tokenizer;
     if (tokenizer.bosId)
