@@ -226,6 +226,9 @@ public:
   std::vector<std::string> unusedFiles(const ModelSource &source, const Description &matched);
   /// By name, whether excluded or not. Throws InputError with near names.
   std::shared_ptr<const Description> load(const std::string &name);
+  /// The text of a description with all that it extends merged in; `files` names those that
+  /// Json::fileIndex counts. Throws InputError like `load`.
+  Json mergedText(const std::string &name, std::vector<std::string> &files);
   /// Names that can match, sorted.
   std::vector<std::string> names() const;
   bool empty() const { return files.empty(); }

@@ -57,8 +57,9 @@ const char *verdictName(InspectReport::Verdict verdict);
 InspectReport inspectModel(std::shared_ptr<const ModelSource> source, DescriptionSet &descriptions,
                            const InspectOptions &options = {});
 
-/// Opens, matches and resolves, with `notes`: what a compiler calls. Throws InputError; when nothing
-/// matches, the message names the nearest description and the differences.
+/// Opens, matches and resolves, with `notes`: what a compiler calls. When nothing matches, an inferred
+/// description is taken and a note says so, see Infer.h; where there is none, or the user's own
+/// files match nothing, InputError names the nearest description and the differences.
 std::shared_ptr<ResolvedModel> loadModel(const std::string &path, DescriptionSet &descriptions,
                                          const ResolveOptions &options = {});
 /// The same without the opening.

@@ -111,6 +111,9 @@ struct TensorLedger {
   /// Stored copies of tied tensors, tensors of layers for multi-token prediction, and tensors
   /// ignored by name.
   std::vector<std::string> tied, mtp, ignored;
+  /// What does not fit: tensors that the config calls for and nobody stores, stored ones that no
+  /// parameter reads, and those of another shape; roles of weights that no statement reads.
+  std::vector<std::string> missing, unread, misshapen, idleRoles;
 };
 
 /// Why a model is not `ready`.

@@ -162,6 +162,11 @@ Json DescriptionSet::merged(const std::string &name, std::vector<std::string> &c
   return result;
 }
 
+Json DescriptionSet::mergedText(const std::string &name, std::vector<std::string> &files) {
+  std::vector<std::string> chain;
+  return merged(name, chain, files);
+}
+
 std::shared_ptr<const Description> DescriptionSet::load(const std::string &name) {
   if (auto it = loaded.find(name); it != loaded.end())
     return it->second;

@@ -2,6 +2,7 @@
 #include "llmc/Frontend/Inspect.h"
 
 #include "ShapeHooks.h"
+#include "llmc/Frontend/Infer.h"
 
 #include <algorithm>
 #include <filesystem>
@@ -119,39 +120,6 @@ static void fill(InspectReport &report, const ResolvedModel &resolved) {
   }
 }
 
-namespace {
-struct Nearest {
-  std::shared_ptr<const Description> description;
-  std::shared_ptr<ResolvedModel> model;
-  size_t distance = SIZE_MAX;
-};
-} // namespace
-
-/// The description that leaves the fewest things unexplained.
-static Nearest findNearest(std::shared_ptr<const ModelSource> source, DescriptionSet &descriptions,
-                           const std::vector<std::string> &acceptKeys) {
-  Nearest best;
-  for (const std::string &name : descriptions.names()) {
-    std::shared_ptr<const Description> description = descriptions.load(name);
-    ResolveOptions options;
-    options.collect = true;
-    options.acceptKeys = acceptKeys;
-    options.adviseAcceptKey = false;
-    auto model = ResolvedModel::resolve(source, description, options);
-    size_t distance = model->problems.size() + (model->isComplete() ? 0 : 1000);
-    // Between equals, the one that does something with more of the keys.
-    distance = distance * 1000 - std::min<size_t>(999, model->configLedger.used.size());
-    if (model->problems.empty())
-      distance = 0;
-    // And then the plainer one: what extends it adds something that nothing asks for.
-    bool plainer = distance == best.distance &&
-                   description->bases.size() < best.description->bases.size();
-    if (distance < best.distance || plainer)
-      best = {description, model, distance};
-  }
-  return best;
-}
-
 static std::string identity(const ModelSource &source) {
   if (source.isGguf())
     return "general.architecture '" + source.gguf->architecture + "'";
@@ -164,24 +132,46 @@ static std::string identity(const ModelSource &source) {
 static const char advice[] = "write a description with `extends` and `match` and pass "
                              "--description FILE (docs/DayZero.md)";
 
-static std::vector<std::string> differences(const ModelSource &source, const Nearest &nearest,
-                                            DescriptionSet &descriptions) {
+/// What is said of a model that nothing matches: what was inferred from what, or what is not
+/// understood.
+static std::vector<std::string> inferenceReasons(const ModelSource &source,
+                                                 const Inference &inference,
+                                                 DescriptionSet &descriptions) {
   std::vector<std::string> reasons;
   std::string first = source.path + ": no description matches " + identity(source);
-  if (!nearest.description) {
+  if (!inference.model) {
     reasons.push_back(first + "; there are no descriptions to compare it with");
     reasons.push_back(advice);
     return reasons;
   }
-  reasons.push_back(first + "; the nearest is '" + nearest.description->name + "'" +
-                    (nearest.model->problems.empty()
-                         ? ", from which nothing differs that is written in the config or the "
-                           "tensors"
-                         : ", which differs as follows"));
+  if (inference.found()) {
+    reasons.push_back(first + "; inferred from " + inference.sources() + ", not proved");
+    for (const InferredPart &part : inference.parts) {
+      std::string explains, entries;
+      for (const std::string &thing : part.explains)
+        explains += (explains.empty() ? "" : ", ") + thing;
+      for (const std::string &entry : part.entries)
+        entries += (entries.empty() ? "" : ", ") + entry;
+      reasons.push_back("from '" + part.donor + "': " + entries +
+                        (explains.empty() ? "" : ", for " + explains));
+    }
+    for (const std::string &assumption : inference.assumptions)
+      reasons.push_back("assumed: " + assumption);
+  } else {
+    reasons.push_back(first + "; the nearest is '" + inference.base + "'" +
+                      (inference.model->problems.empty()
+                           ? ", from which nothing differs that is written in the config or the "
+                             "tensors"
+                           : ", which differs as follows"));
+  }
   for (const std::string &misfit : descriptions.userMisfits(source))
     reasons.push_back(misfit);
-  for (const Problem &problem : nearest.model->problems)
-    reasons.push_back(problem.message);
+  if (!inference.found()) {
+    for (const Problem &problem : inference.model->problems)
+      reasons.push_back(problem.message);
+    for (const std::string &thing : inference.unexplained)
+      reasons.push_back(thing);
+  }
   reasons.push_back(advice);
   return reasons;
 }
@@ -192,17 +182,18 @@ InspectReport inspectModel(std::shared_ptr<const ModelSource> source, Descriptio
   report.target = options.target;
   std::shared_ptr<const Description> description = descriptions.match(*source);
   if (!description) {
-    Nearest nearest = findNearest(source, descriptions, options.acceptKeys);
-    if (nearest.model) {
-      fill(report, *nearest.model);
-      report.description = nearest.description->file;
-      report.asIf = nearest.description->name;
+    Inference inference = inferDescription(source, descriptions, options.acceptKeys);
+    if (inference.model) {
+      fill(report, *inference.model);
+      report.description = inference.baseFile;
+      report.asIf = inference.base;
     } else {
       for (const auto &member : source->config.members)
         report.keysUnknown.push_back(member.first);
     }
-    report.verdict = InspectReport::Verdict::Unknown;
-    report.reasons = differences(*source, nearest, descriptions);
+    report.verdict = inference.found() ? InspectReport::Verdict::Inferred
+                                       : InspectReport::Verdict::Unknown;
+    report.reasons = inferenceReasons(*source, inference, descriptions);
     return report;
   }
   report.description = description->file;
@@ -233,9 +224,17 @@ std::shared_ptr<ResolvedModel> loadModel(std::shared_ptr<const ModelSource> sour
       model->notes.push_back(std::move(note));
     return model;
   }
+  Inference inference = inferDescription(source, descriptions, options.acceptKeys);
+  // A file of the user's own that matches nothing was meant for something: no guess in its place.
+  if (inference.found() && descriptions.userMisfits(*source).empty()) {
+    auto model = ResolvedModel::resolve(source, inference.description, options);
+    model->notes.push_back("no description matches " + identity(*source) + "; inferred from " +
+                           inference.sources() + ", not proved: compare it with the published "
+                           "implementation (llmc inspect says what was assumed)");
+    return model;
+  }
   std::string message;
-  std::vector<std::string> reasons =
-      differences(*source, findNearest(source, descriptions, options.acceptKeys), descriptions);
+  std::vector<std::string> reasons = inferenceReasons(*source, inference, descriptions);
   // The advice at the end stands however many there are.
   for (size_t i = 0; i < reasons.size(); ++i)
     if (i < 10 || i + 1 == reasons.size())

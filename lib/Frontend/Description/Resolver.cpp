@@ -328,6 +328,7 @@ void Resolver::checkUses() {
     const WeightFamily &family = model.families[f];
     if (family.tiedTo >= 0 || isRead(f) || byTies.count(f))
       continue;
+    model.tensorLedger.idleRoles.push_back(family.role);
     roles += (roles.empty() ? "'" : ", '") + family.role + "' (" + family.publishedName;
     size_t without = family.perLayer ? unreadIn[f].size() : 0;
     if (without && without < family.layers.size())
@@ -356,6 +357,7 @@ void Resolver::reportUnreadParams() {
 }
 
 void Resolver::finishConfigLedger() {
+  view->endEvaluation();
   model.evaluator->markMentionedKeys(paramsRead);
   model.configLedger = view->finish(options.acceptKeys);
   if (source.quantization)

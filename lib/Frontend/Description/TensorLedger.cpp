@@ -100,6 +100,7 @@ void Resolver::checkTensor(const WeightFamily &family, const CheckpointTensor &t
   const std::string &file = source.checkpoint->files()[tensor.file];
   size_t number = size_t(&family - model.families.data());
   if (tensor.shape != family.storedShape()) {
+    model.tensorLedger.misshapen.push_back(tensor.name);
     problem(Problem::Kind::Invalid, file + ": tensor '" + tensor.name + "' has shape " +
                                         shapeText(tensor.shape) + ", but the config gives " +
                                         shapeText(family.storedShape()) + " (" +
@@ -166,6 +167,7 @@ void Resolver::compareCheckpoint() {
       compareTied(family);
       family.tensors = model.families[size_t(family.tiedTo)].tensors;
     }
+  model.tensorLedger.missing = missing;
   if (!missing.empty())
     reportMissing(missing);
   reportLeftOver();
@@ -228,6 +230,7 @@ void Resolver::reportLeftOver() {
       checkLeftOut(tensor);
       continue;
     }
+    model.tensorLedger.unread.push_back(tensor.name);
     if (++count <= listed)
       problem(Problem::Kind::Unknown,
               source.checkpoint->files()[tensor.file] + ": tensor '" + tensor.name + "' " +

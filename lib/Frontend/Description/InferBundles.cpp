@@ -1,0 +1,387 @@
+//===- InferBundles.cpp - what one description can give to another --------===//
+#include "InferSearch.h"
+
+#include <algorithm>
+
+namespace llmc::frontend {
+
+std::vector<Want> wantsOf(const Leftovers &left) {
+  std::vector<Want> wants;
+  auto add = [&](Want::Kind kind, const std::set<std::string> &names) {
+    for (const std::string &name : names)
+      wants.push_back({kind, name});
+  };
+  add(Want::Kind::Unread, left.unread);
+  add(Want::Kind::Key, left.keys);
+  add(Want::Kind::Misshapen, left.misshapen);
+  add(Want::Kind::Missing, left.missing);
+  add(Want::Kind::Idle, left.idleRoles);
+  add(Want::Kind::Fault, left.faultWords);
+  return wants;
+}
+
+static bool fitsPattern(const std::string &pattern, const std::string &text) {
+  if (pattern.ends_with('*'))
+    return text.starts_with(std::string_view(pattern).substr(0, pattern.size() - 1));
+  return pattern == text;
+}
+
+static bool isRopePath(const std::string &key) {
+  return key.starts_with("rope_parameters.") || key.starts_with("rope_scaling.");
+}
+static std::string lastWord(const std::string &key) { return key.substr(key.rfind('.') + 1); }
+/// "rope_parameters.full_attention.rope_theta" -> "full_attention".
+static std::string ropeGroup(const std::string &key) {
+  size_t first = key.find('.'), last = key.rfind('.');
+  return first == last ? std::string() : key.substr(first + 1, last - first - 1);
+}
+
+static std::string biasTail(const Entry &entry) { return tailOf(biasName(entry.tensor)); }
+
+static bool isTensor(const EntryKey &key) { return key.section.starts_with("tensors"); }
+
+bool hasMeaning(const KnownDescription &donor, const Want &want) {
+  switch (want.kind) {
+  case Want::Kind::Key:
+    if (isRopePath(want.name))
+      return donor.keys.count(lastWord(want.name)) || donor.keys.count(want.name) ||
+             std::any_of(donor.entries.begin(), donor.entries.end(), [&](const auto &item) {
+               return item.second.texts.count(ropeGroup(want.name)) &&
+                      !ropeGroup(want.name).empty();
+             });
+    return donor.keys.count(want.name) ||
+           std::any_of(donor.keys.begin(), donor.keys.end(),
+                       [&](const std::string &key) { return fitsPattern(key, want.name); });
+  case Want::Kind::Unread: {
+    if (donor.tensors.count(tailOf(want.name)))
+      return true;
+    return std::any_of(donor.entries.begin(), donor.entries.end(), [&](const auto &item) {
+      return (item.first.section == "ledger.ignored_tensors" &&
+              fitsPattern(item.first.name, want.name)) ||
+             item.first.section == "prefixes";
+    });
+  }
+  default:
+    return true;
+  }
+}
+
+namespace {
+
+class Bundler {
+public:
+  Bundler(const KnownDescriptions &known, const InferState &state, const KnownDescription &donor)
+      : base(known.all[state.base]), state(state), donor(donor) {}
+
+  Overlay make(const std::vector<Want> &wants) {
+    for (const Want &want : wants)
+      seed(want);
+    if (bundle.empty())
+      return {};
+    // New entries need what they read, and someone who reads them.
+    for (size_t round = 0; round < 64; ++round) {
+      size_t before = bundle.size();
+      closeDown();
+      closeUp();
+      if (bundle.size() == before)
+        break;
+    }
+    return std::move(bundle);
+  }
+
+private:
+  const Entry *now(const EntryKey &key) const {
+    if (auto it = bundle.find(key); it != bundle.end())
+      return it->second ? &*it->second : nullptr;
+    return before(key);
+  }
+  /// In the state.
+  const Entry *before(const EntryKey &key) const {
+    if (auto it = state.overlay.find(key); it != state.overlay.end())
+      return it->second ? &*it->second : nullptr;
+    return base.find(key);
+  }
+
+  static bool isAdded(const EntryKey &key) {
+    return key.section == "ledger.irrelevant" || key.section == "ledger.ignored_tensors";
+  }
+  /// The donor's entry in place of the state's; where the donor has none the state's goes.
+  void take(const EntryKey &key) {
+    const Entry *mine = before(key), *other = donor.find(key);
+    if (bundle.count(key) || (!mine && !other) || (!other && isAdded(key)))
+      return;
+    if (mine && other && mine->value == other->value && mine->head == other->head)
+      return;
+    if (other)
+      bundle[key] = *other;
+    else
+      bundle[key] = std::nullopt;
+  }
+  bool differs(const EntryKey &key) const {
+    const Entry *mine = before(key), *other = donor.find(key);
+    return (mine == nullptr) != (other == nullptr) ||
+           (mine && !(mine->value == other->value && mine->head == other->head));
+  }
+
+  template <typename F> void eachOfState(F visit) const {
+    for (const auto &[key, entry] : base.entries)
+      if (!state.overlay.count(key) && !bundle.count(key))
+        visit(key, entry);
+    for (const auto &[key, entry] : state.overlay)
+      if (entry && !bundle.count(key))
+        visit(key, *entry);
+    for (const auto &[key, entry] : bundle)
+      if (entry)
+        visit(key, *entry);
+  }
+
+  void seed(const Want &want) {
+    switch (want.kind) {
+    case Want::Kind::Key:
+      return seedKey(want.name);
+    case Want::Kind::Unread:
+      return seedTensor(want.name);
+    case Want::Kind::Missing:
+      return seedMissing(want.name, true);
+    case Want::Kind::Misshapen:
+      return seedMissing(want.name, false);
+    case Want::Kind::Idle:
+      return seedIdle(want.name);
+    case Want::Kind::Fault:
+      return seedFault(want.name);
+    }
+  }
+
+  /// Parameters of the donor that read a config key.
+  void takeReaders(const std::string &key) {
+    for (const auto &[at, entry] : donor.entries)
+      if (at.section == "params" && entry.reads.count(key) &&
+          (at.name == key || !donor.find({"params", key})))
+        take(at);
+  }
+
+  void seedKey(const std::string &key) {
+    size_t size = bundle.size();
+    takeReaders(key);
+    if (isRopePath(key)) {
+      std::string group = ropeGroup(key), field = lastWord(key);
+      takeReaders(field);
+      for (const auto &[at, entry] : donor.entries)
+        if (at.section == "params" && entry.reads.count("rope_record") &&
+            (group.empty() ? entry.reads.count(field) != 0 : entry.texts.count(group) != 0))
+          take(at);
+      for (const char *object : {"rope_parameters.", "rope_scaling."})
+        if (const Entry *synonym = donor.find({"synonyms", object + field})) {
+          take({"synonyms", object + field});
+          takeReaders(synonym->value.text);
+        }
+    }
+    if (const Entry *synonym = donor.find({"synonyms", key})) {
+      take({"synonyms", key});
+      bool isKnown = false;
+      eachOfState([&](const EntryKey &at, const Entry &entry) {
+        isKnown |= at.section == "params" && entry.reads.count(synonym->value.text) != 0;
+      });
+      if (!isKnown)
+        takeReaders(synonym->value.text);
+    }
+    if (bundle.size() > size)
+      return;
+    if (donor.find({"ledger.require", key}) && !before({"ledger.require", key}))
+      take({"ledger.require", key});
+    if (bundle.size() > size)
+      return;
+    for (const auto &[at, entry] : donor.entries)
+      if (at.section == "ledger.irrelevant" && fitsPattern(at.name, key)) {
+        Entry own;
+        own.head = key;
+        own.value = Json::makeString(key);
+        bundle[{"ledger.irrelevant", key}] = own;
+        return;
+      }
+  }
+
+  /// Parameters that an entry reads and that the donor has otherwise.
+  void takeSwitches(const Entry &entry) {
+    for (const std::string &name : entry.reads)
+      if (EntryKey key{"params", name}; donor.find(key) && differs(key))
+        take(key);
+  }
+
+  void takeRole(const EntryKey &key, const Entry &entry) {
+    take(key);
+    // Who reads it in the state may do so only under conditions.
+    std::vector<const Entry *> readers;
+    eachOfState([&](const EntryKey &at, const Entry &reader) {
+      if (at.section == "blocks" || at.section == "model")
+        for (const std::string &role : entry.roles)
+          if (reader.reads.count(role))
+            return void(readers.push_back(&reader));
+    });
+    std::set<std::string> names;
+    for (const Entry *reader : readers)
+      names.insert(reader->reads.begin(), reader->reads.end());
+    for (const std::string &name : names)
+      if (EntryKey param{"params", name}; before(param) && donor.find(param) && differs(param))
+        take(param);
+  }
+
+  void seedTensor(const std::string &name) {
+    std::string tail = tailOf(name);
+    bool found = false;
+    for (const auto &[key, entry] : donor.entries) {
+      if (!isTensor(key))
+        continue;
+      if (tailOf(entry.tensor) == tail) {
+        takeRole(key, entry);
+        found = true;
+      } else if (biasTail(entry) == tail) {
+        take(key);
+        takeSwitches(entry);
+        found = true;
+      }
+    }
+    if (found)
+      return;
+    for (const auto &[key, entry] : donor.entries)
+      if (key.section == "ledger.ignored_tensors" && fitsPattern(key.name, name)) {
+        take(key);
+        return;
+      }
+    if (donor.tensors.count(tail) && donor.find({"forms", ""}))
+      take({"forms", ""});
+  }
+
+  /// A role of the state whose tensor is not there, or has another shape.
+  void seedMissing(const std::string &name, bool mayGo) {
+    std::string tail = tailOf(name);
+    std::vector<std::pair<EntryKey, const Entry *>> found;
+    eachOfState([&](const EntryKey &key, const Entry &entry) {
+      if (isTensor(key) && (tailOf(entry.tensor) == tail || biasTail(entry) == tail))
+        found.push_back({key, &entry});
+    });
+    for (const auto &[key, entry] : found) {
+      Entry copy = *entry;
+      if (biasTail(copy) == tail && tailOf(copy.tensor) != tail) {
+        take(key);
+        takeSwitches(copy);
+        continue;
+      }
+      if (mayGo || donor.find(key))
+        take(key);
+      takeSwitches(copy);
+      if (!mayGo)
+        continue;
+      takeReadersOf(copy.roles);
+    }
+  }
+
+  /// The donor's form of the blocks that read a role, and of the conditions there.
+  void takeReadersOf(const std::set<std::string> &roles) {
+    std::vector<EntryKey> readers;
+    std::set<std::string> names;
+    eachOfState([&](const EntryKey &key, const Entry &entry) {
+      if (key.section != "blocks" && key.section != "model")
+        return;
+      if (std::none_of(roles.begin(), roles.end(),
+                       [&](const std::string &role) { return entry.reads.count(role) != 0; }))
+        return;
+      readers.push_back(key);
+      names.insert(entry.reads.begin(), entry.reads.end());
+    });
+    for (const EntryKey &key : readers)
+      if (donor.find(key))
+        take(key);
+    for (const std::string &name : names)
+      if (EntryKey key{"params", name}; donor.find(key) && before(key) && differs(key))
+        take(key);
+  }
+
+  void seedIdle(const std::string &role) {
+    for (const auto &[key, entry] : donor.entries)
+      if ((key.section == "blocks" || key.section == "model") && entry.reads.count(role))
+        take(key);
+    takeReadersOf({role});
+  }
+
+  void seedFault(const std::string &word) {
+    EntryKey key{"params", word};
+    if (before(key))
+      take(key);
+  }
+
+  void closeDown() {
+    std::set<std::string> names;
+    for (const auto &[key, entry] : bundle)
+      if (entry) {
+        names.insert(entry->reads.begin(), entry->reads.end());
+        if (key.section == "layers" || key.section == "params")
+          names.insert(entry->texts.begin(), entry->texts.end());
+      }
+    for (const std::string &name : names)
+      for (const char *section : {"params", "blocks", "tensors", "tensors.layer"})
+        if (EntryKey key{section, name}; donor.find(key) && !now(key) && !bundle.count(key))
+          take(key);
+    // Parts of a tensor are read by their own names.
+    for (const auto &[key, entry] : donor.entries)
+      if (isTensor(key) && !now(key) && !bundle.count(key))
+        for (const std::string &role : entry.roles)
+          if (names.count(role) && !isProvided(role)) {
+            take(key);
+            break;
+          }
+  }
+  bool isProvided(const std::string &role) const {
+    bool provided = false;
+    eachOfState([&](const EntryKey &key, const Entry &entry) {
+      provided |= isTensor(key) && entry.roles.count(role) != 0;
+    });
+    return provided;
+  }
+
+  /// Entries of the bundle that nothing reads get their readers of the donor.
+  void closeUp() {
+    std::set<std::string> read;
+    eachOfState([&](const EntryKey &, const Entry &entry) {
+      read.insert(entry.reads.begin(), entry.reads.end());
+      read.insert(entry.texts.begin(), entry.texts.end());
+    });
+    std::set<std::string> idle;
+    for (const auto &[key, entry] : bundle) {
+      if (!entry)
+        continue;
+      if (isTensor(key)) {
+        for (const std::string &role : entry->roles)
+          if (!read.count(role))
+            idle.insert(role);
+      } else if ((key.section == "params" || key.section == "blocks") && !read.count(key.name)) {
+        idle.insert(key.name);
+      }
+    }
+    if (idle.empty())
+      return;
+    for (const auto &[key, entry] : donor.entries) {
+      if (key.section == "checks" || key.section == "mtp")
+        continue;
+      bool reads = std::any_of(idle.begin(), idle.end(), [&](const std::string &name) {
+        return entry.reads.count(name) || (key.section == "layers" && entry.texts.count(name));
+      });
+      if (reads && !(key.section == "params" && idle.count(key.name) && bundle.count(key)))
+        take(key);
+    }
+  }
+
+  const KnownDescription &base;
+  const InferState &state;
+  const KnownDescription &donor;
+  Overlay bundle;
+};
+
+} // namespace
+
+Overlay bundleOf(const KnownDescriptions &known, const InferState &state,
+                 const KnownDescription &donor, const std::vector<Want> &wants) {
+  return Bundler(known, state, donor).make(wants);
+}
+
+} // namespace llmc::frontend
