@@ -1,7 +1,7 @@
 //===- NewDescription.cpp - the beginning of a description ----------------===//
 #include "llmc/Frontend/NewDescription.h"
 
-#include "llmc/Frontend/Inspect.h"
+#include "llmc/Frontend/Infer.h"
 #include "llmc/Support/Error.h"
 
 #include <algorithm>
@@ -18,17 +18,6 @@ static std::vector<std::string> textsOf(const Json *json) {
       if (item.isString())
         out.push_back(item.text);
   return out;
-}
-
-/// The value of a key with dots.
-static const Json *valueAt(const Json &config, const std::string &key) {
-  if (const Json *value = config.find(key))
-    return value;
-  for (size_t dot = key.find('.'); dot != std::string::npos; dot = key.find('.', dot + 1))
-    if (const Json *inner = config.find(key.substr(0, dot)))
-      if (const Json *value = valueAt(*inner, key.substr(dot + 1)))
-        return value;
-  return nullptr;
 }
 
 static void identify(NewDescription &out, const ModelSource &source) {
@@ -67,22 +56,29 @@ NewDescription beginDescription(std::shared_ptr<const ModelSource> source,
         out.faults.push_back(problem.message);
     return out;
   }
-  InspectOptions inspect;
-  inspect.acceptKeys = options.acceptKeys;
-  InspectReport report = inspectModel(source, descriptions, inspect);
-  if (report.asIf.empty())
+  Inference inference = inferDescription(source, descriptions, options.acceptKeys);
+  if (!inference.model)
     throw InputError(source->path + ": there are no descriptions to begin with");
-  out.base = report.asIf;
-  for (const std::string &key : report.keysUnknown) {
-    const Json *value = source->isGguf() ? nullptr : valueAt(source->config, key);
-    out.keys.emplace_back(key, value ? value->dump(80) : "");
+  out.base = inference.base;
+  if (inference.found()) {
+    out.entries = inference.text;
+    for (const InferredPart &part : inference.parts) {
+      std::string entries;
+      for (const std::string &entry : part.entries)
+        entries += (entries.empty() ? "" : ", ") + entry;
+      out.assumptions.push_back("as in '" + part.donor + "': " + entries);
+    }
+    for (const std::string &assumption : inference.assumptions)
+      out.assumptions.push_back(assumption);
+  } else {
+    for (const auto &unknown : inference.model->configLedger.unknown)
+      out.keys.push_back(unknown);
+    for (const Problem &problem : inference.model->problems)
+      if (problem.message.find(": key '") == std::string::npos)
+        out.faults.push_back(problem.message);
+    out.assumptions.push_back("blocks, norms, activations and the pairing of rotary embeddings are "
+                              "those of '" + out.base + "': no key and no tensor shows them");
   }
-  // The first says that nothing matches, the last what to do about it.
-  for (size_t i = 1; i + 1 < report.reasons.size(); ++i)
-    if (report.reasons[i].find(": key '") == std::string::npos)
-      out.faults.push_back(report.reasons[i]);
-  out.assumptions.push_back("blocks, norms, activations and the pairing of rotary embeddings are "
-                            "those of '" + out.base + "': no key and no tensor shows them");
   out.assumptions.push_back("keys that the config leaves out mean the defaults of '" + out.base +
                             "', which may not be those of the published class");
   return out;
@@ -128,8 +124,9 @@ std::string NewDescription::text() const {
                             "");
   for (const std::string &assumption : assumptions)
     out += comment("ASSUMED: " + assumption + ".", "");
-  out += "{\n  \"about\": \"as " + base + "\",\n  \"extends\": " + quoteJson(base) +
-         ",\n  \"match\": {";
+  const Json *bases = entries.isObject() ? entries.find("extends") : nullptr;
+  out += "{\n  \"about\": \"as " + base + "\",\n  \"extends\": " +
+         (bases ? bases->dump() : quoteJson(base)) + ",\n  \"match\": {";
   if (!modelTypes.empty())
     out += " \"model_type\": " + listOf(modelTypes);
   if (!architectures.empty())
@@ -145,6 +142,10 @@ std::string NewDescription::text() const {
     const Json *given = entries.isObject() ? entries.find(name) : nullptr;
     if (comments.empty() && !given)
       return;
+    if (given && !given->isObject()) {
+      out += std::string("  ") + quoteJson(name) + ": " + given->dump() + ",\n" + comments;
+      return;
+    }
     out += std::string("  ") + quoteJson(name) + ": {\n";
     if (given)
       for (const auto &[entry, value] : given->members)
