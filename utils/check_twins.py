@@ -22,7 +22,8 @@ ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT / "utils"))
 import traces  # noqa: E402
 
-PROMPT = [3, 17, 5, 41, 9, 9, 0, 28, 14, 1, 50, 33, 7, 22, 60, 11, 2, 45, 19, 36, 8, 27, 54, 6]
+# Within the smallest vocabulary of a reference.
+PROMPT = [3, 17, 5, 12, 9, 9, 0, 28, 14, 1, 21, 4, 7, 22, 2, 11, 2, 16, 19, 7, 8, 27, 25, 6]
 
 
 def run(*command, seconds=300):

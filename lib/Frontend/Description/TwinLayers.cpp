@@ -43,6 +43,11 @@ static void keysOf(const Description &description, const Expr &expr, const Param
   }
 }
 
+/// What the config matches by.
+static bool isName(const std::string &path) {
+  return path.ends_with("model_type") || path.ends_with("architectures[]");
+}
+
 /// Whether a list could be of the numbers of layers: ascending, none beyond them.
 static bool isOfLayers(const Json &json, int64_t layers) {
   if (!json.isArray() || json.items.empty())
@@ -127,7 +132,7 @@ void TwinSearch::shrinkLayers() {
       if (json.isInt() && isCount({path, json.integer}))
         json.integer = count;
       // A letter for each layer, of which there are few.
-      if (json.isString() && int64_t(json.text.size()) == layers &&
+      if (json.isString() && int64_t(json.text.size()) == layers && !isName(path) &&
           std::set(json.text.begin(), json.text.end()).size() <= 8) {
         std::string text;
         for (int64_t layer : kept)

@@ -205,7 +205,8 @@ std::map<std::string, TwinTensor> twinWeights(const ResolvedModel &model, uint64
   std::map<std::string, TwinTensor> tensors;
   for (uint32_t f = 0; f < model.families.size(); ++f) {
     const WeightFamily &family = model.families[f];
-    if (family.tiedTo >= 0)
+    // Constants of the description are no part of a checkpoint.
+    if (family.tiedTo >= 0 || !family.constants.empty())
       continue;
     WeightUse use = hooks.uses[f];
     if (use.what == WeightUse::What::Router)
