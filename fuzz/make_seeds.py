@@ -237,6 +237,51 @@ def description():
         "checks": [["a > 0", "a is {a}"]]}) + "\0" + json.dumps(CONFIG)
 
 
+def inference():
+    config = dict(CONFIG, model_type="unheard_of", architectures=["UnheardOfForCausalLM"])
+    D, H, K, Dh, F, V = 16, 4, 2, 4, 24, 32
+
+    def header(layer, outside=(), prefix="model."):
+        shapes = {prefix + "embed_tokens.weight": [V, D], prefix + "norm.weight": [D],
+                  "lm_head.weight": [V, D], **dict(outside)}
+        for i in range(config["num_hidden_layers"]):
+            for name, shape in layer.items():
+                shapes[f"{prefix}layers.{i}.{name}"] = shape
+        out, offset = {}, 0
+        for name, shape in shapes.items():
+            count = 2
+            for size in shape:
+                count *= size
+            out[name] = {"dtype": "BF16", "shape": shape, "data_offsets": [offset, offset + count]}
+            offset += count
+        return json.dumps(out)
+
+    attention = {"self_attn.q_proj.weight": [H * Dh, D], "self_attn.k_proj.weight": [K * Dh, D],
+                 "self_attn.v_proj.weight": [K * Dh, D], "self_attn.o_proj.weight": [D, H * Dh],
+                 "input_layernorm.weight": [D], "post_attention_layernorm.weight": [D]}
+    dense = {"mlp.gate_proj.weight": [F, D], "mlp.up_proj.weight": [F, D], "mlp.down_proj.weight": [D, F]}
+    norms = {"self_attn.q_norm.weight": [Dh], "self_attn.k_norm.weight": [Dh]}
+    experts = {"mlp.gate.weight": [4, D]}
+    for e in range(4):
+        experts |= {f"mlp.experts.{e}.gate_proj.weight": [F, D], f"mlp.experts.{e}.up_proj.weight": [F, D],
+                    f"mlp.experts.{e}.down_proj.weight": [D, F]}
+    yield "config", json.dumps(config) + "\0"
+    yield "plain", json.dumps(config) + "\0" + header(attention | dense)
+    yield "nested", json.dumps({"model_type": "wrapped", "text_config": config}) + "\0" + header(
+        attention | dense, prefix="language_model.model.")
+    yield "norms", json.dumps(config) + "\0" + header(attention | dense | norms)
+    yield "biases", json.dumps(dict(config, attention_bias=True)) + "\0" + header(
+        attention | dense | {f"self_attn.{p}_proj.bias": [n] for p, n in
+                             (("q", H * Dh), ("k", K * Dh), ("v", K * Dh), ("o", D))})
+    yield "experts", json.dumps(dict(config, num_experts=4, num_experts_per_tok=2, moe_intermediate_size=F,
+                                     norm_topk_prob=True)) + "\0" + header(attention | norms | experts)
+    yield "capped", json.dumps(dict(config, attn_logit_softcapping=50.0, final_logit_softcapping=30.0,
+                                    query_pre_attn_scalar=4, sliding_window=16)) + "\0" + header(
+        attention | dense | {"pre_feedforward_layernorm.weight": [D], "post_feedforward_layernorm.weight": [D]})
+    yield "unknown", json.dumps(dict(config, never_heard=3)) + "\0" + header(
+        attention | dense | {"self_attn.odd.weight": [D, D]})
+
+
 def paired():
     schemes = {
         "fp8_block": {"quant_method": "fp8", "weight_block_size": [2, 4], "fmt": "e4m3"},
@@ -385,7 +430,7 @@ def template():
 
 def main():
     folder = Path(sys.argv[1])
-    for make in (safetensors, paired, gguf, manifest, description, target, catalogue, tokenizer,
+    for make in (safetensors, paired, gguf, manifest, description, inference, target, catalogue, tokenizer,
                  template):
         seeds = folder / make.__name__
         seeds.mkdir(parents=True, exist_ok=True)

@@ -4,14 +4,15 @@
 #   scripts/fuzz.sh short [TARGET...]     what CI runs: the committed corpus, then some
 #                                         thousand executions each; below two minutes
 #   scripts/fuzz.sh long [TARGET...]      1,000,000 executions each of safetensors, gguf and
-#                                         manifest, 200,000 of the others
+#                                         manifest, 200,000 of the others, 20,000 of inference
+#                                         (a search in each)
 #   scripts/fuzz.sh minimise [TARGET...]  merges first inputs and what was found into fuzz/corpus
 #
 # Environment: LLMC_FUZZ_BUILD, a build with LLMC_ENABLE_FUZZERS (default: build/fuzz, which is
 # built); LLMC_FUZZ_WORK, where inputs that reach new code are kept (default: build/fuzz-work).
 source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 
-all=(safetensors paired gguf manifest description target catalogue tokenizer template)
+all=(safetensors paired gguf manifest description inference target catalogue tokenizer template)
 form=${1:-}
 case $form in
 short | long | minimise) shift ;;
@@ -84,7 +85,10 @@ for target in "${targets[@]}"; do
     fuzz "$target" 20000 15 || failed=1
   else
     runs=200000
-    case $target in safetensors | gguf | manifest) runs=1000000 ;; esac
+    case $target in
+    safetensors | gguf | manifest) runs=1000000 ;;
+    inference) runs=20000 ;;
+    esac
     fuzz "$target" "$runs" 0 || failed=1
   fi
 done
