@@ -140,6 +140,9 @@ struct ResolveOptions {
   /// Whether a message on an unknown key says how to accept it: futile where the description is
   /// none that matched.
   bool adviseAcceptKey = true;
+  /// Whether messages name what is spelled alike. Every name is compared with every other, which a
+  /// search that resolves hundreds of times leaves out.
+  bool nearNames = true;
 };
 
 class ResolvedModel {

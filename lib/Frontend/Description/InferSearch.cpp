@@ -241,6 +241,7 @@ private:
       options.collect = true;
       options.acceptKeys = acceptKeys;
       options.adviseAcceptKey = false;
+      options.nearNames = false;
       state.model = ResolvedModel::resolve(source, state.description, options);
       judge(state);
     } catch (const InputError &error) {
@@ -558,6 +559,14 @@ private:
     out.base = base.name;
     out.baseFile = base.file;
     out.model = nearest.model;
+    if (nearest.description && nearest.model) {
+      // Once more, for messages that somebody reads.
+      ResolveOptions options;
+      options.collect = true;
+      options.acceptKeys = acceptKeys;
+      options.adviseAcceptKey = false;
+      out.model = ResolvedModel::resolve(source, nearest.description, options);
+    }
     for (const std::string &key : nearest.left.keys)
       out.unexplained.push_back("key '" + key + "' has no meaning in description '" + base.name +
                                 "'");

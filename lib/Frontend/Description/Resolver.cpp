@@ -381,7 +381,9 @@ void Resolver::finishConfigLedger() {
     ++acceptable;
     lastAcceptable = model.problems.size();
     lastKey = key;
-    std::vector<std::string> near = nearWords(key.substr(key.rfind('.') + 1), known);
+    std::vector<std::string> near;
+    if (options.nearNames)
+      near = nearWords(key.substr(key.rfind('.') + 1), known);
     std::string hint;
     for (const std::string &name : near)
       hint += (hint.empty() ? "; near names: " : ", ") + name;

@@ -181,9 +181,10 @@ void Resolver::compareCheckpoint() {
 
 void Resolver::reportMissing(const std::vector<std::string> &missing) {
   std::vector<std::string> names;
-  for (const CheckpointTensor &tensor : source.checkpoint->tensors())
-    if (!taken.count(&tensor))
-      names.push_back(tensor.name);
+  if (options.nearNames)
+    for (const CheckpointTensor &tensor : source.checkpoint->tensors())
+      if (!taken.count(&tensor))
+        names.push_back(tensor.name);
   std::string where =
       source.checkpoint->files().empty() ? source.path : source.checkpoint->files().front();
   for (size_t i = 0; i < missing.size() && i < listed; ++i) {
