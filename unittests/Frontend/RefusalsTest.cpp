@@ -212,8 +212,10 @@ TEST(Refusals, Models) {
 
 TEST(Refusals, RotaryRecords) {
   auto ropeOf = [](const std::string &json, int64_t dim = 8) {
-    return ConfigView(parseJson(json, "config.json"), "config.json", {})
-        .rope({dim, 10000.0, "", "rope"});
+    ConfigView::RopeRequest request;
+    request.dim = dim;
+    request.user = "rope";
+    return ConfigView(parseJson(json, "config.json"), "config.json", {}).rope(request);
   };
   struct Wrong {
     const char *json, *message;

@@ -56,6 +56,8 @@ struct OpCall {
 
   /// The named argument, or null.
   const Value *findNamed(std::string_view argument) const;
+  /// The named argument, or null where it is left out or is null.
+  const Value *findGiven(std::string_view argument) const;
 };
 
 /// How many results the operation has: one for each weight of a product, and two of a route.
@@ -86,6 +88,10 @@ int64_t intArg(const OpCall &call, size_t index);
 double numberArg(const OpCall &call, size_t index);
 const std::string &textArg(const OpCall &call, size_t index);
 RopeRef ropeArg(const OpCall &call, size_t index);
+/// A named argument that may be left out or null, which both give null.
+const WeightRef *weightOrNull(const OpCall &call, std::string_view argument);
+/// The same for a tensor, which must be `what`.
+const Handle *handleOrNull(const OpCall &call, std::string_view argument, const char *what);
 
 /// Inside a layer, an `observe` name is a template such as "hidden.{i+1}", since the layers
 /// of one kind share their code. This gives the name for a layer.

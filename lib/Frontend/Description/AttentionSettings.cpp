@@ -9,13 +9,8 @@ namespace llmc::frontend {
 
 namespace {
 
-const Value *given(const OpCall &call, const char *name) {
-  const Value *value = call.findNamed(name);
-  return value && !value->isNull() ? value : nullptr;
-}
-
 int64_t positions(const OpCall &call, const char *name) {
-  const Value *value = given(call, name);
+  const Value *value = call.findGiven(name);
   if (!value)
     return 0;
   const int64_t *count = value->get<int64_t>();
@@ -37,7 +32,7 @@ double real(const OpCall &call, const Value &value, const char *what) {
 } // namespace
 
 int64_t rotaryStart(const OpCall &call) {
-  const Value *value = given(call, "from");
+  const Value *value = call.findGiven("from");
   if (!value)
     return 0;
   const int64_t *first = value->get<int64_t>();
@@ -91,7 +86,7 @@ AttentionSettings attentionSettings(const OpCall &call, int64_t heads) {
   if (kind != "paged" && kind != "latent")
     opError(call, "state kind '" + kind + "' is not known; there are paged and latent");
   settings.isLatent = kind == "latent";
-  if (const Value *from = given(call, "from")) {
+  if (const Value *from = call.findGiven("from")) {
     const int64_t *layer = from->get<int64_t>();
     if (!layer || *layer < 0)
       opError(call, "'from' must be null or the number of an earlier layer, got " + from->toText());
@@ -105,7 +100,7 @@ AttentionSettings attentionSettings(const OpCall &call, int64_t heads) {
   if (settings.from < 0 && settings.isLatent != call.args[2].isNull())
     opError(call, settings.isLatent ? "a latent state keeps keys alone: its values must be null"
                                     : "needs values, they are null");
-  if (const Value *values = given(call, "values")) {
+  if (const Value *values = call.findGiven("values")) {
     const int64_t *width = values->get<int64_t>();
     if (!settings.isLatent || !width || *width < 1)
       opError(call, "'values' is how many channels of the keys of a latent state are their value, "
@@ -114,27 +109,18 @@ AttentionSettings attentionSettings(const OpCall &call, int64_t heads) {
   } else if (settings.isLatent) {
     opError(call, "a latent state needs 'values', how many channels of its keys are their value");
   }
-  const Value *scale = given(call, "scale");
+  const Value *scale = call.findGiven("scale");
   if (!scale || !scale->isNumber())
     opError(call, "'scale' must be a number");
   settings.scale = real(call, *scale, "'scale'");
-  if (const Value *cap = given(call, "softcap"))
+  if (const Value *cap = call.findGiven("softcap"))
     settings.softcap = real(call, *cap, "a softcap");
   settings.window = positions(call, "window");
   settings.chunk = positions(call, "chunk");
-  if (const Value *sinks = given(call, "sinks")) {
-    settings.sinks = sinks->get<WeightRef>();
-    if (!settings.sinks)
-      opError(call, std::string("'sinks' must be a weight or null, it is ") + sinks->kindName());
-  }
-  if (const Value *selection = given(call, "selection")) {
-    settings.selection = selection->get<Handle>();
-    if (!settings.selection)
-      opError(call, std::string("'selection' must be what select_positions gives or null, it is ") +
-                        selection->kindName());
-  }
-  const Value *factor = given(call, "alibi_factor");
-  if (const Value *alibi = given(call, "alibi")) {
+  settings.sinks = weightOrNull(call, "sinks");
+  settings.selection = handleOrNull(call, "selection", "what select_positions gives");
+  const Value *factor = call.findGiven("alibi_factor");
+  if (const Value *alibi = call.findGiven("alibi")) {
     double most = real(call, *alibi, "'alibi', the greatest exponent of its slopes,");
     settings.slopes = alibiSlopes(heads, most, factor ? real(call, *factor, "'alibi_factor'") : 1);
   } else if (factor) {

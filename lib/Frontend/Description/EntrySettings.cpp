@@ -9,11 +9,6 @@ namespace llmc::frontend {
 
 namespace {
 
-const Value *given(const OpCall &call, const char *name) {
-  const Value *value = call.findNamed(name);
-  return value && !value->isNull() ? value : nullptr;
-}
-
 void check(const OpCall &call, size_t count, const char *what,
            std::initializer_list<std::string_view> names) {
   if (call.args.size() != count)
@@ -26,7 +21,7 @@ void check(const OpCall &call, size_t count, const char *what,
 
 /// A whole number of at least `least`; 0 where it is null or left out and may be.
 int64_t count(const OpCall &call, const char *name, int64_t least, bool isNeeded) {
-  const Value *value = given(call, name);
+  const Value *value = call.findGiven(name);
   if (!value && !isNeeded)
     return 0;
   const int64_t *number = value ? value->get<int64_t>() : nullptr;
@@ -38,7 +33,7 @@ int64_t count(const OpCall &call, const char *name, int64_t least, bool isNeeded
 
 /// The operations compute in f32.
 double real(const OpCall &call, const char *name, bool mayBeZero) {
-  const Value *value = given(call, name);
+  const Value *value = call.findGiven(name);
   float number = value && value->isNumber() ? float(value->asDouble()) : -1;
   if (!std::isfinite(number) || number < 0 || (number == 0 && !mayBeZero))
     opError(call, std::string("needs '") + name + "', a number that is " +
@@ -48,7 +43,7 @@ double real(const OpCall &call, const char *name, bool mayBeZero) {
 }
 
 bool flag(const OpCall &call, const char *name) {
-  const Value *value = given(call, name);
+  const Value *value = call.findGiven(name);
   if (!value)
     return false;
   const bool *isSet = value->get<bool>();
@@ -60,12 +55,12 @@ bool flag(const OpCall &call, const char *name) {
 EntrySettings entrySettings(const OpCall &call) {
   EntrySettings settings;
   settings.group = count(call, "every", 2, true);
-  if (const Value *rope = given(call, "rope")) {
+  if (const Value *rope = call.findGiven("rope")) {
     if (!rope->is<RopeRef>())
       opError(call, std::string("'rope' must be a rope record or null, it is ") + rope->kindName());
     settings.rope = *rope->get<RopeRef>();
     settings.first = count(call, "from", 0, false);
-  } else if (given(call, "from")) {
+  } else if (call.findGiven("from")) {
     opError(call, "has 'from' and no 'rope' that would turn channels");
   }
   return settings;
@@ -81,17 +76,8 @@ JointSettings jointSettings(const OpCall &call) {
   settings.values = count(call, "values", 1, true);
   settings.scale = real(call, "scale", false);
   settings.window = count(call, "window", 1, false);
-  if (const Value *sinks = given(call, "sinks")) {
-    settings.sinks = sinks->get<WeightRef>();
-    if (!settings.sinks)
-      opError(call, std::string("'sinks' must be a weight or null, it is ") + sinks->kindName());
-  }
-  if (const Value *selection = given(call, "selection")) {
-    settings.selection = selection->get<Handle>();
-    if (!settings.selection)
-      opError(call, std::string("'selection' must be what select_entries gives or null, it is ") +
-                        selection->kindName());
-  }
+  settings.sinks = weightOrNull(call, "sinks");
+  settings.selection = handleOrNull(call, "selection", "what select_entries gives");
   return settings;
 }
 

@@ -68,6 +68,11 @@ const Value *OpCall::findNamed(std::string_view argument) const {
   return nullptr;
 }
 
+const Value *OpCall::findGiven(std::string_view argument) const {
+  const Value *value = findNamed(argument);
+  return value && !value->isNull() ? value : nullptr;
+}
+
 bool addsBiases(std::string_view operation) {
   return operation == "linear" || operation == "expert_linear" || operation == "causal_conv";
 }
@@ -144,6 +149,21 @@ Handle handleArg(const OpCall &call, size_t index) {
 }
 const WeightRef &weightArg(const OpCall &call, size_t index) {
   return argument<WeightRef>(call, index, "a weight");
+}
+template <typename T>
+static const T *argumentOrNull(const OpCall &call, std::string_view name, const char *what) {
+  const Value *value = call.findGiven(name);
+  const T *held = value ? value->get<T>() : nullptr;
+  if (value && !held)
+    opError(call, "'" + std::string(name) + "' must be " + what + " or null, it is " +
+                      value->kindName());
+  return held;
+}
+const WeightRef *weightOrNull(const OpCall &call, std::string_view argument) {
+  return argumentOrNull<WeightRef>(call, argument, "a weight");
+}
+const Handle *handleOrNull(const OpCall &call, std::string_view argument, const char *what) {
+  return argumentOrNull<Handle>(call, argument, what);
 }
 int64_t intArg(const OpCall &call, size_t index) {
   return argument<int64_t>(call, index, "an integer");

@@ -145,7 +145,7 @@ func.func @select_entries_c3_top(%q: tensor<?x3x6xf32>, %w: tensor<?x3xf32>, %c:
 // -----
 
 func.func @select_entries_c3_result(%q: tensor<?x3x6xf32>, %w: tensor<?x3xf32>, %c: !llm.cache<entries, [4, 6, 0], f32>, %batch: !llm.batch) {
-  // expected-error @+1 {{result dimension 1 must equal top (5) but is 4}}
+  // expected-error @+1 {{result dimension 1 (4) must equal top (5)}}
   %y = llm.select_entries %q, %w, %c, %batch top 5 : tensor<?x3x6xf32>, tensor<?x3xf32>, !llm.cache<entries, [4, 6, 0], f32> -> tensor<?x4xi32>
   return
 }

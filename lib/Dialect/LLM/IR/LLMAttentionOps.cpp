@@ -234,21 +234,8 @@ LogicalResult SelectPositionsOp::verify() {
   if (cache.shape[0] != 1 || cache.shape[2] != 0)
     return emitOpError() << "cache must have one head without values but is [" << cache.shape
                          << "]";
-  if (failed(verifyRank(*this, query, 3)) || failed(verifySameDim(*this, query, 2, cache, 1)))
-    return failure();
-  // select_positions_c2
-  if (failed(verifyRank(*this, weights, 2)) || failed(verifySameRows(*this, weights, query)) ||
-      failed(verifySameDim(*this, weights, 1, query, 1)))
-    return failure();
-  // select_positions_c3
-  if (int64_t(getTop()) <= 0)
-    return emitOpError() << "top must be positive but is " << int64_t(getTop());
-  if (failed(verifySameRows(*this, result, query)))
-    return failure();
-  if (result.shape[1] != int64_t(getTop()))
-    return emitOpError() << "result dimension 1 (" << extentText(result.shape[1])
-                         << ") must equal top (" << int64_t(getTop()) << ")";
-  return success();
+  // select_positions_c2, select_positions_c3
+  return verifySelection(*this, query, weights, cache, result, int64_t(getTop()));
 }
 
 void SelectPositionsOp::getEffects(SmallVectorImpl<MemoryEffects::EffectInstance> &effects) {

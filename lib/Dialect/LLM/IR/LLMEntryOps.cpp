@@ -107,24 +107,8 @@ LogicalResult SelectEntriesOp::verify() {
     return failure();
   if (cache.shape[2] != 0)
     return emitOpError() << "cache must have no values but has width " << cache.shape[2];
-  if (failed(verifyRank(*this, query, 3)) || failed(verifySameDim(*this, query, 2, cache, 1)))
-    return failure();
-  // select_entries_c2
-  if (failed(verifyRank(*this, weights, 2)) || failed(verifySameRows(*this, weights, query)) ||
-      failed(verifySameDim(*this, weights, 1, query, 1)))
-    return failure();
-  // select_entries_c3
-  if (int64_t(getTop()) <= 0)
-    return emitOpError() << "top must be positive but is " << int64_t(getTop());
-  if (failed(verifySameRows(*this, result, query)))
-    return failure();
-  if (result.shape[1] != int64_t(getTop()))
-    return emitOpError() << "result dimension 1 must equal top (" << int64_t(getTop())
-                         << ") but is "
-                         << (ShapedType::isDynamic(result.shape[1])
-                                 ? "?"
-                                 : std::to_string(result.shape[1]));
-  return success();
+  // select_entries_c2, select_entries_c3
+  return verifySelection(*this, query, weights, cache, result, int64_t(getTop()));
 }
 
 void SelectEntriesOp::getEffects(SmallVectorImpl<MemoryEffects::EffectInstance> &effects) {

@@ -229,6 +229,22 @@ LogicalResult llm::verifyPerChannel(Operation *op, NamedShape what, NamedShape o
   return verifySameDim(op, what, 0, of, of.shape.size() - 1);
 }
 
+LogicalResult llm::verifySelection(Operation *op, NamedShape query, NamedShape weights,
+                                   NamedShape cache, NamedShape result, int64_t top) {
+  if (failed(verifyRank(op, query, 3)) || failed(verifySameDim(op, query, 2, cache, 1)) ||
+      failed(verifyRank(op, weights, 2)) || failed(verifySameRows(op, weights, query)) ||
+      failed(verifySameDim(op, weights, 1, query, 1)))
+    return failure();
+  if (top <= 0)
+    return op->emitOpError() << "top must be positive but is " << top;
+  if (failed(verifySameRows(op, result, query)))
+    return failure();
+  if (result.shape[1] != top)
+    return op->emitOpError() << "result dimension 1 (" << extent(result.shape[1])
+                             << ") must equal top (" << top << ")";
+  return success();
+}
+
 LogicalResult llm::verifyPositive(Operation *op, StringRef name, const APFloat &value) {
   if (value.isFinite() && !value.isZero() && !value.isNegative())
     return success();

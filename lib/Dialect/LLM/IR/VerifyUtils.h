@@ -33,6 +33,11 @@ mlir::LogicalResult verifySameRows(mlir::Operation *op, NamedShape a, NamedShape
 /// `what` has one dimension, the last of `of`.
 mlir::LogicalResult verifyPerChannel(mlir::Operation *op, NamedShape what, NamedShape of);
 
+/// Scores of one query head with its weight each, over a cache with rows as wide as a query:
+/// `result` holds the `top` best of them for every token.
+mlir::LogicalResult verifySelection(mlir::Operation *op, NamedShape query, NamedShape weights,
+                                    NamedShape cache, NamedShape result, int64_t top);
+
 /// A finite number above zero.
 mlir::LogicalResult verifyPositive(mlir::Operation *op, llvm::StringRef name,
                                    const llvm::APFloat &value);
