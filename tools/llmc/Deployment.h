@@ -3,6 +3,7 @@
 #ifndef LLMC_TOOLS_LLMC_DEPLOYMENT_H
 #define LLMC_TOOLS_LLMC_DEPLOYMENT_H
 
+#include "Validators.h"
 #include "llmc/Runtime/Runtime.h"
 
 #include <CLI/CLI.hpp>
@@ -62,11 +63,6 @@ int64_t peakResidentBytes();
 void printJson(const nlohmann::json &value);
 /// Throws InputError where standard output takes no more, as on a full disk.
 void checkOutput();
-/// Refuses what is no whole number of a range; CLI11 clamps instead.
-CLI::Validator wholeNumber(int64_t least, uint64_t most);
-/// Refuses what is no finite number from \p least to \p most.
-CLI::Validator number(double least, double most);
-
 } // namespace llmc
 
 #endif // LLMC_TOOLS_LLMC_DEPLOYMENT_H

@@ -58,7 +58,8 @@ void addGapsCommand(CLI::App &app, int &exitCode) {
       "gaps", "Which operators of a model does a target lack? Needs no weights (exit 0: none)");
   command
       ->add_option("model", arguments->model,
-                   "Folder with config.json, the config.json itself, .gguf, description or .mlir")
+                   "Folder with config.json, the config.json itself, .gguf, description, .mlir, or a "
+                   "name of the catalogue")
       ->required();
   command
       ->add_option("--target", arguments->target,

@@ -7,6 +7,7 @@
 #include "llmc/Support/Error.h"
 
 #include <CLI/CLI.hpp>
+#include <cctype>
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
@@ -72,6 +73,12 @@ void addNewCommand(CLI::App &app, int &exitCode) {
     fs::path file(arguments->file);
     if (file.extension() != ".jsonc")
       throw UsageError("--output=" + arguments->file + ": a description's name ends in .jsonc");
+    // It stands in the commands of the test.
+    for (char c : file.filename().string())
+      if (!std::isalnum(static_cast<unsigned char>(c)) &&
+          std::string_view("._-+").find(c) == std::string_view::npos)
+        throw UsageError("--output=" + arguments->file +
+                         ": the name may have letters, digits and ._-+ only");
     std::string test = fs::path(file).replace_extension(".test").string();
     for (const std::string &path : {arguments->file, test})
       if (std::error_code error; fs::exists(path, error))

@@ -1,5 +1,6 @@
 //===- Twin.cpp - llmc twin: a small model of the same architecture --------===//
 #include "Commands.h"
+#include "Validators.h"
 
 #include "llmc/Frontend/DescriptionOptions.h"
 #include "llmc/Frontend/Twin.h"
@@ -30,6 +31,7 @@ void addTwinCommand(CLI::App &app, int &exitCode) {
       ->required();
   command->add_option("-o,--output", arguments->folder, "New folder for the twin")->required();
   command->add_option("--seed", arguments->options.seed, "Of the weights' values")
+      ->check(wholeNumber(0, UINT64_MAX))
       ->capture_default_str();
   command->add_flag("--force", arguments->force, "Replace an earlier twin");
   command->add_flag("--json", arguments->json, "Print one JSON object (docs/Twin.md)");

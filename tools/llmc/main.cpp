@@ -5,6 +5,7 @@
 #include "llmc/Runtime/Session.h"
 #include "llmc/Runtime/llmc.h"
 #include "llmc/Support/OutOfMemory.h"
+#include "llmc/Support/Printable.h"
 
 #include <csignal>
 #include <dlfcn.h>
@@ -18,6 +19,16 @@ static constexpr void (*commands[])(CLI::App &, int &) = {
 };
 
 #ifdef LLMC_HAVE_COMPILER
+/// Why the compiler's module was not loaded: the loader has no number for it, only words.
+[[noreturn]] static void fail(const std::string &reason) {
+  for (const char *words : {"failed to map segment", "annot allocate memory", "cannot map"})
+    if (reason.find(words) != std::string::npos)
+      throw InputError("not enough memory to load the compiler (" + reason +
+                       "); it takes about 1 GB of address space: see ulimit -v and the limits of "
+                       "the container");
+  throw InternalError("the compiler's part is not there: " + reason);
+}
+
 /// Adds the commands of the compiler's module, unless the word is one that runs
 /// an artifact: the help and everything else knows all of them.
 static void addCompilerCommands(CLI::App &app, int &exitCode, std::string_view word) {
@@ -29,7 +40,7 @@ static void addCompilerCommands(CLI::App &app, int &exitCode, std::string_view w
   void *module = dlopen("libllmc-commands.so", RTLD_NOW | RTLD_GLOBAL);
   void *entry = module ? dlsym(module, "llmc_register_compiler_commands") : nullptr;
   if (!entry)
-    throw InternalError(std::string("the compiler's part is not there: ") + dlerror());
+    fail(dlerror());
   reinterpret_cast<Register>(entry)(app, exitCode, setTraceHook);
 }
 #endif
@@ -58,6 +69,9 @@ int main(int argc, char **argv) {
   } catch (const InternalError &error) {
     std::cerr << "llmc: " << error.what() << ". Is the installation whole?\n";
     return exitInternal;
+  } catch (const InputError &error) {
+    std::cerr << "llmc: " << error.what() << "\n";
+    return exitInput;
   }
 #endif
   for (auto add : commands)
@@ -91,7 +105,7 @@ int main(int argc, char **argv) {
     std::cerr << "llmc: " << error.what() << "\n";
     return exitUsage;
   } catch (const InputError &error) {
-    std::cerr << "llmc: " << error.what() << "\n";
+    std::cerr << "llmc: " << printable(error.what()) << "\n";
     return exitInput;
   } catch (const rt::CancelledError &) {
     std::cerr << "llmc: stopped by Ctrl-C\n";

@@ -177,6 +177,8 @@ public:
   std::vector<Problem> problems;
   /// What is no fault but may surprise: of how the description was chosen.
   std::vector<std::string> notes;
+  /// Names of the descriptions that an inferred one was put together from, in quotes; else empty.
+  std::string inferredFrom;
 
   /// False after a collected problem that left the model half resolved; nothing can be
   /// emitted then.

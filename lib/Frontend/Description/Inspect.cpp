@@ -228,6 +228,7 @@ std::shared_ptr<ResolvedModel> loadModel(std::shared_ptr<const ModelSource> sour
   // A file of the user's own that matches nothing was meant for something: no guess in its place.
   if (inference.found() && descriptions.userMisfits(*source).empty()) {
     auto model = ResolvedModel::resolve(source, inference.description, options);
+    model->inferredFrom = inference.sources();
     model->notes.push_back("no description matches " + identity(*source) + "; inferred from " +
                            inference.sources() + ", not proved: compare it with the published "
                            "implementation (llmc inspect says what was assumed)");

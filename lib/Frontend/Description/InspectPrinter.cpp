@@ -1,5 +1,6 @@
 //===- InspectPrinter.cpp - the report as JSON and as text ----------------===//
 #include "llmc/Frontend/Inspect.h"
+#include "llmc/Support/Printable.h"
 
 namespace llmc::frontend {
 
@@ -139,7 +140,7 @@ std::string InspectReport::toText() const {
     out += "reasons\n";
   for (const std::string &reason : reasons)
     out += "  " + reason + "\n";
-  return out;
+  return printable(out);
 }
 
 } // namespace llmc::frontend

@@ -510,7 +510,10 @@ OwningOpRef<ModuleOp> Importer::run() {
       "llm.model",
       b.getDictionaryAttr(
           {b.getNamedAttr("architecture", b.getStringAttr(model.architecture)),
-           b.getNamedAttr("description", b.getStringAttr(model.description->name)),
+           b.getNamedAttr("description", b.getStringAttr(model.inferredFrom.empty()
+                                                            ? model.description->name
+                                                            : "inferred from " + model.inferredFrom +
+                                                                  ", not proved")),
            b.getNamedAttr("vocab_size", b.getI64IntegerAttr(model.vocabSize)),
            b.getNamedAttr("hidden_size", b.getI64IntegerAttr(model.hiddenSize)),
            b.getNamedAttr("layers", b.getI64IntegerAttr(model.layerCount())),
