@@ -70,10 +70,11 @@ namespace {
 
 class Bundler {
 public:
-  Bundler(const KnownDescriptions &known, const InferState &state, const KnownDescription &donor)
-      : base(known.all[state.base]), state(state), donor(donor) {}
+  Bundler(const KnownDescriptions &known, const InferState &state, const KnownDescription &donor,
+          Reach reach)
+      : base(known.all[state.base]), state(state), donor(donor), reach(reach) {}
 
-  Overlay make(const std::vector<Want> &wants) {
+  Bundle make(const std::vector<Want> &wants) {
     for (const Want &want : wants)
       seed(want);
     if (bundle.empty())
@@ -86,7 +87,8 @@ public:
       if (bundle.size() == before)
         break;
     }
-    return std::move(bundle);
+    std::erase_if(companions, [&](const EntryKey &key) { return !bundle.count(key); });
+    return {std::move(bundle), std::move(companions)};
   }
 
 private:
@@ -210,6 +212,12 @@ private:
 
   void takeRole(const EntryKey &key, const Entry &entry) {
     take(key);
+    if (reach != Reach::Block) {
+      for (const std::string &name : entry.conditions)
+        takeCompanion(name);
+      return reach == Reach::Readers ? takeReaderBlocks(entry.roles)
+                                     : takeStatements(entry.roles);
+    }
     // Who reads it in the state may do so only under conditions.
     std::vector<const Entry *> readers;
     eachOfState([&](const EntryKey &at, const Entry &reader) {
@@ -224,6 +232,36 @@ private:
     for (const std::string &name : names)
       if (EntryKey param{"params", name}; before(param) && donor.find(param) && differs(param))
         take(param);
+  }
+
+  /// A parameter that says how a tensor is used.
+  void takeCompanion(const std::string &name) {
+    EntryKey param{"params", name};
+    if (!before(param) || !donor.find(param) || !differs(param))
+      return;
+    take(param);
+    companions.insert(param);
+  }
+
+  /// What else the statements of the state read that read one of the roles.
+  void takeStatements(const std::set<std::string> &roles) {
+    std::set<std::string> names;
+    eachOfState([&](const EntryKey &, const Entry &reader) {
+      for (const std::set<std::string> &statement : reader.statements)
+        if (std::any_of(roles.begin(), roles.end(),
+                        [&](const std::string &role) { return statement.count(role) != 0; }))
+          names.insert(statement.begin(), statement.end());
+    });
+    for (const std::string &name : names)
+      takeCompanion(name);
+  }
+
+  void takeReaderBlocks(const std::set<std::string> &roles) {
+    for (const auto &[key, entry] : donor.entries)
+      if ((key.section == "blocks" || key.section == "model") &&
+          std::any_of(roles.begin(), roles.end(),
+                      [&](const std::string &role) { return entry.reads.count(role) != 0; }))
+        take(key);
   }
 
   void seedTensor(const std::string &name) {
@@ -374,14 +412,16 @@ private:
   const KnownDescription &base;
   const InferState &state;
   const KnownDescription &donor;
+  Reach reach;
   Overlay bundle;
+  std::set<EntryKey> companions;
 };
 
 } // namespace
 
-Overlay bundleOf(const KnownDescriptions &known, const InferState &state,
-                 const KnownDescription &donor, const std::vector<Want> &wants) {
-  return Bundler(known, state, donor).make(wants);
+Bundle bundleOf(const KnownDescriptions &known, const InferState &state,
+                const KnownDescription &donor, const std::vector<Want> &wants, Reach reach) {
+  return Bundler(known, state, donor, reach).make(wants);
 }
 
 } // namespace llmc::frontend

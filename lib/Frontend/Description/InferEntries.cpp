@@ -73,6 +73,10 @@ static void readTensor(const TensorDef &def, Entry &entry) {
   for (const ExprPtr &expr : {def.shape, def.when, def.bias, def.tied, def.experts, def.groups,
                               def.stored, def.values})
     readNames(expr, entry);
+  Entry conditions;
+  readNames(def.when, conditions);
+  readNames(def.bias, conditions);
+  entry.conditions = std::move(conditions.reads);
   for (const TensorPart &part : def.parts) {
     readNames(part.rows, entry);
     entry.roles.insert(part.role);
@@ -83,8 +87,13 @@ static void readTensor(const TensorDef &def, Entry &entry) {
 }
 
 static void readStatements(const std::vector<Statement> &statements, Entry &entry) {
-  for (const Statement &statement : statements)
-    readNames(statement.value, entry);
+  for (const Statement &statement : statements) {
+    Entry one;
+    readNames(statement.value, one);
+    entry.reads.insert(one.reads.begin(), one.reads.end());
+    entry.texts.insert(one.texts.begin(), one.texts.end());
+    entry.statements.push_back(std::move(one.reads));
+  }
 }
 
 namespace {

@@ -32,8 +32,11 @@ struct Entry {
   /// As written: "window(i)".
   std::string head;
   Json value;
-  /// Names that its expressions mention.
+  /// Names that its expressions mention; of a block also those of each statement, and of a tensor
+  /// those of the conditions under which it or its bias is there.
   std::set<std::string> reads;
+  std::vector<std::set<std::string>> statements;
+  std::set<std::string> conditions;
   /// Literal texts of its expressions: names of blocks, layer types.
   std::set<std::string> texts;
   /// Of a tensor: its role, or those of its parts.

@@ -240,15 +240,19 @@ private:
     auto attempt = [&](size_t donor, const std::vector<Want> &some) {
       if (evaluations >= limit)
         return;
-      Overlay bundle = bundleOf(known, state, known.all[donor], some);
-      if (bundle.empty() || !tried.insert(overlayText(bundle).dump()).second)
-        return;
-      InferState next = moved(state, bundle, donor);
-      if (!best || better(next, *best))
-        best = std::move(next);
+      for (Reach reach : {Reach::Statement, Reach::Readers, Reach::Block}) {
+        Bundle bundle = bundleOf(known, state, known.all[donor], some, reach);
+        if (bundle.overlay.empty() || !tried.insert(overlayText(bundle.overlay).dump()).second)
+          continue;
+        InferState next = moved(state, bundle, donor);
+        if (std::optional<InferState> mended = withoutLosses(state, next, bundle, donor))
+          next = std::move(*mended);
+        if (!best || better(next, *best))
+          best = std::move(next);
+      }
     };
     if (std::optional<Overlay> renamed = otherPrefix(state)) {
-      InferState next = moved(state, *renamed, state.base);
+      InferState next = moved(state, {*renamed, {}}, state.base);
       if (next.left.score() < state.left.score())
         return next;
     }
@@ -283,15 +287,44 @@ private:
     return best;
   }
 
-  InferState moved(const InferState &state, const Overlay &bundle, size_t donor) {
+  InferState moved(const InferState &state, const Bundle &bundle, size_t donor) {
     Overlay overlay = state.overlay;
-    for (const auto &[key, entry] : bundle)
+    for (const auto &[key, entry] : bundle.overlay)
       overlay[key] = entry;
     InferState next = resolved(state.base, std::move(overlay));
     next.donors = state.donors;
-    for (const auto &item : bundle)
+    next.kept = state.kept;
+    for (const auto &item : bundle.overlay)
       next.donors[item.first] = donor;
+    next.kept.insert(bundle.companions.begin(), bundle.companions.end());
     return next;
+  }
+
+  /// A bundle whose parameters read other keys than those in their places, so that keys lose their
+  /// meaning, without these parameters; null where it is not like that, or no better.
+  std::optional<InferState> withoutLosses(const InferState &state, const InferState &next,
+                                          Bundle bundle, size_t donor) {
+    std::set<std::string> lost;
+    for (const std::string &key : next.left.keys)
+      if (!state.left.keys.count(key))
+        lost.insert(key.substr(key.rfind('.') + 1));
+    if (lost.empty())
+      return std::nullopt;
+    size_t erased = std::erase_if(bundle.overlay, [&](const auto &item) {
+      auto it = state.overlay.find(item.first);
+      const Entry *mine = it == state.overlay.end() ? known.all[state.base].find(item.first)
+                          : it->second              ? &*it->second
+                                                    : nullptr;
+      return mine && item.first.section == "params" &&
+             std::any_of(lost.begin(), lost.end(),
+                         [&](const std::string &key) { return mine->reads.count(key) != 0; });
+    });
+    if (erased == 0 || bundle.overlay.empty())
+      return std::nullopt;
+    InferState mended = moved(state, bundle, donor);
+    if (!better(mended, next))
+      return std::nullopt;
+    return mended;
   }
 
   /// The names of the checkpoint begin otherwise than those of the description: what stands before
@@ -352,6 +385,8 @@ private:
     for (const EntryKey &key : added) {
       if (evaluations >= limit + 60)
         return;
+      if (state.kept.count(key))
+        continue;
       Overlay overlay = state.overlay;
       auto earlier = before.overlay.find(key);
       if (earlier == before.overlay.end())
@@ -366,6 +401,7 @@ private:
         next.donors[key] = it->second;
       else
         next.donors.erase(key);
+      next.kept = state.kept;
       state = std::move(next);
     }
   }

@@ -28,10 +28,10 @@ struct Leftovers {
 struct InferState {
   size_t base = 0;
   Overlay overlay;
-  /// For each entry of the overlay: index of the description that gave it, and what it was taken
-  /// for.
+  /// For each entry of the overlay: index of the description that gave it.
   std::map<EntryKey, size_t> donors;
-  std::map<EntryKey, std::set<std::string>> reasons;
+  /// Entries that stay whether or not something else is explained without them.
+  std::set<EntryKey> kept;
   std::shared_ptr<const Description> description;
   std::shared_ptr<ResolvedModel> model;
   Leftovers left;
@@ -46,10 +46,20 @@ std::vector<Want> wantsOf(const Leftovers &left);
 /// Whether a description has any meaning for it.
 bool hasMeaning(const KnownDescription &donor, const Want &want);
 
-/// What of `donor` explains `wants` in `state`, with what that needs: an overlay to be laid over
-/// that of the state. Empty where it has nothing.
-Overlay bundleOf(const KnownDescriptions &known, const InferState &state,
-                 const KnownDescription &donor, const std::vector<Want> &wants);
+/// How much comes with a tensor: the parameters in the statements of the state that read it, the
+/// donor's blocks that read it, or all parameters of the state's blocks that read it.
+enum class Reach { Statement, Readers, Block };
+
+struct Bundle {
+  /// To be laid over that of the state.
+  Overlay overlay;
+  /// What says how a tensor is used and goes with it, whether or not a key or tensor needs it.
+  std::set<EntryKey> companions;
+};
+
+/// What of `donor` explains `wants` in `state`, with what that needs. Empty where it has nothing.
+Bundle bundleOf(const KnownDescriptions &known, const InferState &state,
+                const KnownDescription &donor, const std::vector<Want> &wants, Reach reach);
 
 } // namespace llmc::frontend
 
