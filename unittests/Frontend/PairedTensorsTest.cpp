@@ -34,7 +34,10 @@ static const Case cases[] = {
     {"int4_packed", R"({"quant_method": "compressed-tensors", "config_groups":
         {"g": {"weights": {"num_bits": 4, "type": "int"}}}})", "a.weight", {8, 16}},
     {"awq", R"({"quant_method": "awq", "bits": 4})", "a.weight", {16, 8}},
-    {"gptq", R"({"quant_method": "gptq", "bits": 4})", "a.weight", {8, 16}}};
+    {"gptq", R"({"quant_method": "gptq", "bits": 4})", "a.weight", {8, 16}},
+    {"mxfp8", R"({"quant_method": "modelopt", "quant_algo": "MXFP8"})", "a.weight", {2, 3, 64}},
+    {"mxfp8", R"({"quant_method": "compressed-tensors"})", "a.weight", {2, 3, 64}},
+    {"mxfp8_e8m0", R"({"quant_method": "mxfp8", "weight_block_size": [1, 32]})", "a.weight", {2, 3, 64}}};
 
 TEST(PairedTensors, ValuesOfThePublishedFormulas) {
   for (const Case &c : cases) {
@@ -48,6 +51,30 @@ TEST(PairedTensors, ValuesOfThePublishedFormulas) {
     ASSERT_TRUE(weight);
     EXPECT_EQ(weight->shape, c.shape);
     EXPECT_EQ(paired->values(*weight), paired->values(*paired->find("expected")));
+  }
+}
+
+/// A checkpoint gives the rows of any of its tensors divided by their lengths, paired ones too.
+TEST(PairedTensors, RowsOfLengthOne) {
+  std::string folder = sourceFolder() + "/unittests/Frontend/Inputs/paired/";
+  auto plain = openSafetensors(folder + "unit_rows.safetensors");
+  const CheckpointTensor *rows = plain->find(unitRowsName("a.weight"));
+  ASSERT_TRUE(rows);
+  EXPECT_EQ(rows, plain->find(unitRowsName("a.weight")));
+  EXPECT_EQ(rows->shape, (std::vector<int64_t>{4, 6}));
+  EXPECT_EQ(plain->values(*rows), plain->values(*plain->find("expected")));
+  EXPECT_FALSE(plain->find(unitRowsName("b.weight")));
+  EXPECT_EQ(plain->tensors().size(), 2u);
+
+  auto paired = pairTensors(openSafetensors(folder + "fp8_tensor.safetensors"),
+                            schemeOf(R"({"quant_algo": "FP8"})"));
+  std::vector<float> values = paired->values(*paired->find(unitRowsName("a.weight")));
+  ASSERT_EQ(values.size(), 12u);
+  for (size_t row = 0; row < 3; ++row) {
+    double sum = 0;
+    for (size_t k = 0; k < 4; ++k)
+      sum += double(values[row * 4 + k]) * values[row * 4 + k];
+    EXPECT_NEAR(sum, 1, 1e-6);
   }
 }
 
@@ -76,6 +103,18 @@ TEST(PairedTensors, WhatDoesNotFitTogetherIsNamed) {
             R"({"a.weight":{"dtype":"U8","shape":[2,8],"data_offsets":[0,16]},
                 "a.weight_scale":{"dtype":"F8_E4M3","shape":[2,1],"data_offsets":[16,18]}})",
             "its tensor 'a.weight_scale_2' is missing"},
+           {R"({"quant_algo": "MXFP8"})",
+            R"({"a.weight":{"dtype":"F8_E4M3","shape":[2,64],"data_offsets":[0,128]},
+                "a.weight_scale":{"dtype":"U8","shape":[2,4],"data_offsets":[128,136]}})",
+            "'a.weight_scale' [2, 4], which must be [2, 2]"},
+           {R"({"quant_algo": "MXFP8"})",
+            R"({"a.weight":{"dtype":"F8_E4M3","shape":[2,48],"data_offsets":[0,96]},
+                "a.weight_scale":{"dtype":"U8","shape":[2,2],"data_offsets":[96,100]}})",
+            "has shape [2, 48], which is no matrix in whole blocks of 32"},
+           {R"({"quant_algo": "MXFP8"})",
+            R"({"a.weight":{"dtype":"F8_E4M3","shape":[2,64],"data_offsets":[0,128]},
+                "a.weight_scale":{"dtype":"F32","shape":[2,2],"data_offsets":[128,144]}})",
+            "is stored as f32, expected u8 or f8e8m0"},
            {R"({"quant_method": "awq"})",
             R"({"a.qweight":{"dtype":"I32","shape":[8,2],"data_offsets":[0,64]},
                 "a.scales":{"dtype":"F16","shape":[2,16],"data_offsets":[64,128]}})",

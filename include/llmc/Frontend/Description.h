@@ -70,6 +70,8 @@ struct TensorDef {
   /// Shape of what is stored where it is not that of the weight: dimensions of one more, or rows
   /// at the end that do not count.
   ExprPtr stored;
+  /// Each row is divided by its length where true.
+  ExprPtr unitRows;
   /// A table of whole numbers; no parameter.
   bool integer = false;
   /// Constants in place of a stored tensor: element `n` (row by row) of layer `i`.
@@ -164,6 +166,9 @@ struct Description {
   /// Names of the descriptions it extends, nearest first.
   std::vector<std::string> bases;
   std::vector<std::string> modelTypes, architectures;
+  /// FILE:LINE:COLUMN of `inferred`, by which a description says that nobody has proved it; empty
+  /// without.
+  std::string inferredAt;
 
   std::vector<std::pair<std::string, std::string>> synonyms;
   /// Config key -> what parameters read where the config has no such key; a parameter of a later

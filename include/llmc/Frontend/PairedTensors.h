@@ -25,6 +25,8 @@ struct QuantScheme {
   int64_t blockRows = 0, blockColumns = 0;
   /// Bits of a packed integer, 0 where the config does not say.
   int64_t bits = 0;
+  /// Eight bits a value with powers of two as scales, one for each 32 values of a row (mxfp8).
+  bool powers = false;
   /// GPTQ's zero points are stored as they are, not less one.
   bool plainZeros = false;
   /// Keys nobody knows, with dots, and their values.
@@ -41,13 +43,15 @@ QuantScheme readQuantScheme(const Json &config, const std::string &file);
 /// How the values of a weight are computed. n, k: row and column of the unquantised matrix.
 ///   scaled     w[n, k] * s[n / rows, k / columns]          fp8 and int8; s may be one number
 ///   nvfp4      e2m1[n, k] * (e4m3 scale[n, k / 16] * g)    g a number, or divided by it
-///   mxfp4      e2m1[n, k] * 2^(scale[n, k / 32] - 127)
+///   mxfp4      e2m1[n, k] * 2^(scale[n, k / 32] - 127)     scale 255 is no number (OCP MX 1.0)
+///   mxfp8      e4m3[n, k] * 2^(scale[n, k / 32] - 127)     the same
 ///   packed     (q[n, k] - z) * s[n, k / group]             z: half of the range, or stored
 ///   awq        (q[k, n] - z[k / group, n]) * s[k / group, n]
 ///   gptq       (q[k, n] - (z[g[k], n] + 1)) * s[g[k], n]      z + 1 modulo the range
+///   unit rows  w[n, k] / max(sqrt(sum over k of w[n, k]^2), 1e-12)     the sum in f64; no scales
 /// Products in f32, each rounded once. Of two 4-bit values in a byte the first is in the low
 /// bits; of eight in an i32 the first is in the lowest, for awq in the order 0 2 4 6 1 3 5 7.
-enum class PairingKind : uint8_t { Scaled, Nvfp4, Mxfp4, Packed, Awq, Gptq };
+enum class PairingKind : uint8_t { Scaled, Nvfp4, Mxfp4, Mxfp8, Packed, Awq, Gptq, UnitRows };
 
 struct PairedTensors {
   PairingKind kind = PairingKind::Scaled;
@@ -65,6 +69,11 @@ struct PairedTensors {
 /// fit together is a deferred fault that names the tensors, and stays as it is.
 std::shared_ptr<Checkpoint> pairTensors(std::shared_ptr<Checkpoint> stored,
                                         const QuantScheme &scheme);
+
+/// The name under which a checkpoint gives a tensor with its rows divided by their lengths (see
+/// PairingKind), and the tensor's own of such a name; empty for another name.
+std::string unitRowsName(const std::string &tensor);
+std::string_view tensorOfUnitRows(std::string_view name);
 
 /// All values of a paired tensor, row by row, in the shape `tensor` has.
 std::vector<float> pairedValues(const Checkpoint &checkpoint, const CheckpointTensor &tensor);

@@ -22,9 +22,15 @@ public:
     static const std::vector<std::string> known = {
         "about",  "match",  "extends", "synonyms", "params", "checks", "ledger",      "tensors",
         "layers", "blocks", "model",   "facts",    "gguf",   "config", "rope_pairing", "prefixes",
-        "forms",  "mtp",    "defaults", "renamed"};
+        "forms",  "mtp",    "defaults", "renamed", "inferred"};
     onlyKeys(root, known);
     parseMatch();
+    if (const Json *inferred = root.find("inferred"); inferred && !inferred->isNull()) {
+      if (!inferred->isBool())
+        fail(*inferred, "'inferred' must be true or false");
+      if (inferred->boolean)
+        description.inferredAt = locate(*inferred).position();
+    }
     for (const auto &[other, key] : object("synonyms").members) {
       // Two that stand for each other would never be compared.
       if (object("synonyms").find(text(key)))
@@ -312,7 +318,8 @@ private:
     if (!json.isObject())
       fail(json, "the attributes of a tensor are an object");
     onlyKeys(json, {"when", "bias", "bias_name", "tied", "optional", "transposed", "parts",
-                    "interleave", "groups", "experts", "stored", "integer", "values"});
+                    "interleave", "groups", "experts", "stored", "integer", "values",
+                    "unit_rows"});
     def.when = optionalExpression(json, "when");
     def.bias = optionalExpression(json, "bias");
     def.tied = optionalExpression(json, "tied");
@@ -320,6 +327,7 @@ private:
     def.groups = optionalExpression(json, "groups");
     def.stored = optionalExpression(json, "stored");
     def.values = optionalExpression(json, "values");
+    def.unitRows = optionalExpression(json, "unit_rows");
     def.optional = flag(json, "optional");
     def.transposed = flag(json, "transposed");
     def.interleave = flag(json, "interleave");
@@ -345,6 +353,10 @@ private:
       fail(json, "a tied tensor has neither parts nor experts");
     if (def.stored && (!def.parts.empty() || def.experts || def.transposed))
       fail(json, "'stored' stands for a plain tensor, without parts, experts and 'transposed'");
+    if (def.unitRows && (!def.parts.empty() || def.experts || def.transposed || def.stored ||
+                         def.integer || def.tied))
+      fail(json, "'unit_rows' stands for a plain tensor, without parts, experts, 'transposed', "
+                 "'stored', 'integer' and 'tied'");
     checkConstants(def, json);
   }
 

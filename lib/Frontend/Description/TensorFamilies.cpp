@@ -1,5 +1,6 @@
 //===- TensorFamilies.cpp - weights, and how they are stored --------------===//
 #include "Resolver.h"
+#include "llmc/Frontend/PairedTensors.h"
 
 #include <algorithm>
 #include <cmath>
@@ -431,6 +432,8 @@ void Resolver::addTensor(const TensorDef &def, std::optional<int64_t> layer) {
     family.role = bias ? biasRole(stem) : stem;
     family.publishedName = nameOf(this->published.apply(def.nameTemplate), true);
     family.checkpointName = nameOf(weightName, false);
+    if (!bias && flagOf(params, def.unitRows, locals, false))
+      family.checkpointName = unitRowsName(family.checkpointName);
     if (part >= 0 && name.empty()) {
       // A tensor of its own, which is the part and nothing else.
       std::vector<int64_t> own = family.shape;

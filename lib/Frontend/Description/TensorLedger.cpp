@@ -1,6 +1,7 @@
 //===- TensorLedger.cpp - weight families against the checkpoint ----------===//
 #include "Resolver.h"
 #include "Hints.h"
+#include "llmc/Frontend/PairedTensors.h"
 
 #include <algorithm>
 #include <cmath>
@@ -70,8 +71,9 @@ void Resolver::takeTensor(WeightFamily &family, size_t index, int64_t layer,
   const Checkpoint &checkpoint = *source.checkpoint;
   std::string layerName = expandLayerName(family.checkpointName, layer);
   const CheckpointTensor *first = nullptr;
+  std::string computed(tensorOfUnitRows(layerName));
   for (int64_t expert = 0; expert < family.tensorCount(); ++expert) {
-    std::string name = expandExpertName(layerName, expert);
+    std::string name = expandExpertName(computed.empty() ? layerName : computed, expert);
     const CheckpointTensor *tensor = checkpoint.find(name);
     // The first part of a tensor stands for all of it.
     if (family.isLaterPart()) {
@@ -87,8 +89,10 @@ void Resolver::takeTensor(WeightFamily &family, size_t index, int64_t layer,
                        "' would be read by two parameters; one of them is '" + family.role +
                        "' of description '" + description.name + "'");
     ++model.tensorLedger.used;
-    if (!first)
-      family.tensors[index] = first = tensor;
+    if (!first) {
+      first = tensor;
+      family.tensors[index] = computed.empty() ? tensor : checkpoint.find(layerName);
+    }
     checkTensor(family, *tensor, *first);
   }
 }

@@ -51,7 +51,8 @@ private:
   void tensors(const std::vector<TensorDef> &list) {
     for (const TensorDef &tensor : list) {
       for (const ExprPtr &expr : {tensor.shape, tensor.when, tensor.bias, tensor.tied,
-                                  tensor.experts, tensor.groups, tensor.stored, tensor.values})
+                                  tensor.experts, tensor.groups, tensor.stored, tensor.values,
+                                  tensor.unitRows})
         root(expr);
       for (const TensorPart &part : tensor.parts)
         root(part.rows);

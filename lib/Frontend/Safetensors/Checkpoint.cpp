@@ -51,6 +51,9 @@ struct Checkpoint::Mappings {
   std::mutex computedMutex;
   std::vector<std::pair<const PairedTensors *, std::shared_ptr<const std::vector<float>>>>
       computed;
+  /// Tensors computed of a whole one, made when first asked for.
+  std::mutex derivedMutex;
+  std::unordered_map<std::string, std::unique_ptr<const CheckpointTensor>> derived;
 
   ~Mappings() {
     for (Map &map : maps)
@@ -63,8 +66,25 @@ Checkpoint::Checkpoint() : mappings(std::make_unique<Mappings>()) {}
 Checkpoint::~Checkpoint() = default;
 
 const CheckpointTensor *Checkpoint::find(std::string_view name) const {
-  auto it = byName.find(std::string(name));
-  return it == byName.end() ? nullptr : &list[it->second];
+  if (auto it = byName.find(std::string(name)); it != byName.end())
+    return &list[it->second];
+  auto whole = byName.find(std::string(tensorOfUnitRows(name)));
+  if (whole == byName.end())
+    return nullptr;
+  std::lock_guard lock(mappings->derivedMutex);
+  std::unique_ptr<const CheckpointTensor> &made = mappings->derived[std::string(name)];
+  if (!made) {
+    PairedTensors pair;
+    pair.kind = PairingKind::UnitRows;
+    pair.quants = list[whole->second];
+    CheckpointTensor tensor = pair.quants;
+    tensor.name = name;
+    if (tensor.format && tensor.format->readable)
+      tensor.format = findStorageFormat("f32");
+    tensor.paired = std::make_shared<const PairedTensors>(std::move(pair));
+    made = std::make_unique<const CheckpointTensor>(std::move(tensor));
+  }
+  return made.get();
 }
 
 uint32_t Checkpoint::addFile(std::string path, uint64_t size) {

@@ -143,10 +143,14 @@ private:
     if (ends(scales->name, ".SCB"))
       return fault(tensor, "is stored as bitsandbytes does, with '" + scales->name +
                                "', which llmc cannot read yet");
-    if (!sized(tensor) || !typed(*scales, {"f32", "bf16", "f16", "f8e8m0"}))
+    if (!sized(tensor))
       return;
     PairedTensors pair;
     pair.scales = *scales;
+    if (scheme.powers || (is(tensor, {"f8e4m3"}) && is(*scales, {"u8"})))
+      return pairPowers(tensor, *scales, std::move(pair));
+    if (!typed(*scales, {"f32", "bf16", "f16", "f8e8m0"}))
+      return;
     pair.blockRows = pair.blockColumns = 1;
     if (!tensor.shapeKnown || !scales->shapeKnown)
       return make(tensor, tensor.name, tensor.shape, std::move(pair));
@@ -188,6 +192,25 @@ private:
       return;
     }
     make(tensor, tensor.name, shape, std::move(pair));
+  }
+
+  /// mxfp8: a power of two for each 32 values of a row.
+  void pairPowers(const CheckpointTensor &tensor, const CheckpointTensor &scales,
+                  PairedTensors pair) {
+    constexpr int64_t block = 32;
+    pair.kind = PairingKind::Mxfp8;
+    pair.blockRows = 1;
+    pair.blockColumns = block;
+    if (!typed(tensor, {"f8e4m3"}) || !typed(scales, {"u8", "f8e8m0"}))
+      return;
+    if (tensor.shapeKnown && (tensor.shape.size() < 2 || tensor.shape.back() % block))
+      return fault(tensor, "has shape " + shapeText(tensor.shape) +
+                               ", which is no matrix in whole blocks of " + std::to_string(block));
+    Shape grid = tensor.shape;
+    if (tensor.shapeKnown)
+      grid.back() /= block;
+    if (fits(tensor, scales, {grid}))
+      make(tensor, tensor.name, tensor.shape, std::move(pair));
   }
 
   /// Two values a byte with scales for each 16 or 32, or eight an i32.

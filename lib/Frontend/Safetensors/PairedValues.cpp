@@ -4,7 +4,9 @@
 #include "BlockValues.h"
 #include "llmc/Support/Error.h"
 
+#include <algorithm>
 #include <cmath>
+#include <limits>
 
 namespace llmc::frontend {
 
@@ -25,6 +27,16 @@ std::vector<float> floats(const Checkpoint &checkpoint, const CheckpointTensor &
   return out;
 }
 
+/// Scales that are powers of two, stored as e8m0 under that name or as bytes.
+std::vector<float> powers(const Checkpoint &checkpoint, const CheckpointTensor &tensor) {
+  std::vector<float> s = floats(checkpoint, tensor);
+  if (tensor.format->name == "u8")
+    for (float &value : s)
+      value = value == 255 ? std::numeric_limits<float>::quiet_NaN()
+                           : std::ldexp(1.0f, int(value) - 127);
+  return s;
+}
+
 int64_t ceilDiv(int64_t a, int64_t b) { return a / b + (a % b != 0); }
 
 /// The matrix of all leading dimensions together.
@@ -40,7 +52,9 @@ struct Matrix {
 
 void scaled(const Checkpoint &checkpoint, const PairedTensors &pair, const Matrix &m,
             std::vector<float> &out) {
-  std::vector<float> q = floats(checkpoint, pair.quants), s = floats(checkpoint, pair.scales);
+  bool isMx = pair.kind == PairingKind::Mxfp8;
+  std::vector<float> q = floats(checkpoint, pair.quants);
+  std::vector<float> s = isMx ? powers(checkpoint, pair.scales) : floats(checkpoint, pair.scales);
   int64_t down = ceilDiv(m.rows, pair.blockRows), across = ceilDiv(m.columns, pair.blockColumns);
   bool one = s.size() == 1;
   for (int64_t e = 0; e < m.count; ++e)
@@ -57,10 +71,7 @@ void fourBitFloats(const Checkpoint &checkpoint, const PairedTensors &pair, cons
   std::span<const std::byte> q = checkpoint.data(pair.quants);
   bool isMx = pair.kind == PairingKind::Mxfp4;
   int64_t block = isMx ? 32 : 16;
-  std::vector<float> s = floats(checkpoint, pair.scales);
-  if (isMx && pair.scales.format->name == "u8")
-    for (float &value : s)
-      value = std::ldexp(1.0f, int(value) - 127);
+  std::vector<float> s = isMx ? powers(checkpoint, pair.scales) : floats(checkpoint, pair.scales);
   if (!isMx) {
     std::vector<float> global = floats(checkpoint, pair.global);
     size_t each = s.size() / global.size();
@@ -146,16 +157,45 @@ void transposedInts(const Checkpoint &checkpoint, const PairedTensors &pair, con
   }
 }
 
+/// Rows of length one (torch's `normalize`). What is stored may be computed itself.
+void unitRows(const Checkpoint &checkpoint, const PairedTensors &pair, const Matrix &m,
+              std::vector<float> &out) {
+  out = pair.quants.paired ? pairedValues(checkpoint, pair.quants) : checkpoint.values(pair.quants);
+  for (size_t row = 0; row < size_t(m.count * m.rows); ++row) {
+    std::span<float> values(out.data() + row * size_t(m.columns), size_t(m.columns));
+    double sum = 0;
+    for (float value : values)
+      sum += double(value) * value;
+    double length = std::max(std::sqrt(sum), 1e-12);
+    for (float &value : values)
+      value = float(value / length);
+  }
+}
+
+constexpr std::string_view unitRowsBegin = "unit_rows(";
+
 } // namespace
+
+std::string unitRowsName(const std::string &tensor) {
+  return std::string(unitRowsBegin) + tensor + ")";
+}
+
+std::string_view tensorOfUnitRows(std::string_view name) {
+  if (!name.starts_with(unitRowsBegin) || !name.ends_with(")"))
+    return {};
+  return name.substr(unitRowsBegin.size(), name.size() - unitRowsBegin.size() - 1);
+}
 
 std::vector<float> pairedValues(const Checkpoint &checkpoint, const CheckpointTensor &tensor) {
   const PairedTensors &pair = *tensor.paired;
   // Memory for the values only where the file holds what they are made of.
-  (void)checkpoint.data(pair.quants);
+  if (!pair.quants.paired)
+    (void)checkpoint.data(pair.quants);
   Matrix m(tensor.shape);
   std::vector<float> out(size_t(m.count * m.rows * m.columns));
   switch (pair.kind) {
   case PairingKind::Scaled:
+  case PairingKind::Mxfp8:
     scaled(checkpoint, pair, m, out);
     break;
   case PairingKind::Nvfp4:
@@ -168,6 +208,9 @@ std::vector<float> pairedValues(const Checkpoint &checkpoint, const CheckpointTe
   case PairingKind::Awq:
   case PairingKind::Gptq:
     transposedInts(checkpoint, pair, m, out);
+    break;
+  case PairingKind::UnitRows:
+    unitRows(checkpoint, pair, m, out);
     break;
   }
   return out;

@@ -22,7 +22,7 @@ public:
       scheme.method = "modelopt";
     if (scheme.method.empty())
       throw InputError(file + ": quantization_config has no 'quant_method': " + root.dump(80));
-    if (scheme.method == "fp8" || scheme.method == "fbgemm_fp8")
+    if (scheme.method == "fp8" || scheme.method == "fbgemm_fp8" || scheme.method == "mxfp8")
       readFp8();
     else if (scheme.method == "compressed-tensors")
       readGroups();
@@ -94,6 +94,10 @@ private:
     if (!format.empty() && format != "e4m3" && format != "float8_e4m3fn")
       fail("quantization_config.fmt", *root.find("fmt"), "\"e4m3\"");
     readBlock(root.find("weight_block_size"), "quantization_config.weight_block_size");
+    scheme.powers = scheme.method == "mxfp8";
+    if (scheme.powers && scheme.blockColumns && (scheme.blockRows != 1 || scheme.blockColumns != 32))
+      fail("quantization_config.weight_block_size", *root.find("weight_block_size"),
+           "[1, 32] for mxfp8");
   }
 
   void readGroups() {
@@ -130,10 +134,11 @@ private:
            "smoothquant_val"});
     std::string algorithm = text("quant_algo");
     static const char *const readable[] = {"", "FP8", "NVFP4", "MIXED_PRECISION", "FP8_PB_WO",
-                                           "FP8_PER_CHANNEL_PER_TOKEN", "W4A16_NVFP4"};
+                                           "FP8_PER_CHANNEL_PER_TOKEN", "W4A16_NVFP4", "MXFP8"};
     if (std::none_of(std::begin(readable), std::end(readable),
                      [&](const char *name) { return algorithm == name; }))
       refuse("quant_algo " + algorithm);
+    scheme.powers = algorithm == "MXFP8";
   }
   void readPacked() {
     known({"quant_method", "bits", "group_size", "zero_point", "version", "backend", "do_fuse",

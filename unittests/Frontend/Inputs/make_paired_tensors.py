@@ -89,6 +89,17 @@ def main(folder):
     q, s = rng.integers(0, 16, (2, 64), np.uint8), rng.integers(120, 134, (2, 2), np.uint8)
     value = E2M1[q] * np.repeat(2.0 ** (s.astype(np.float32) - 127), 32, 1).astype(np.float32)
     write(folder / "fp8_four_bits.safetensors", {"a.weight": ("I8", nibbles(q)), "a.scale": ("F8_E8M0", s), "expected": ("F32", value)})
+    # mxfp8 (OCP MX 1.0): a power of two for each 32 values of a row, as bytes or as e8m0
+    for name, kind in (("mxfp8", "U8"), ("mxfp8_e8m0", "F8_E8M0")):
+        q, s = codes8(2, 3, 64), rng.integers(118, 136, (2, 3, 2), np.uint8)
+        s[0, 0, 0], s[1, 2, 1] = 0, 20
+        value = (e4m3(q).astype(np.float64) * np.repeat(2.0 ** (s.astype(np.float64) - 127), 32, 2)).astype(np.float32)
+        write(folder / f"{name}.safetensors", {"a.weight": ("F8_E4M3", q), "a.weight_scale": (kind, s), "expected": ("F32", value)})
+    # rows divided by their lengths; one of zeros
+    w = rng.normal(0, 3, (4, 6)).astype(np.float32)
+    w[2] = 0
+    length = np.maximum(np.sqrt((w.astype(np.float64) ** 2).sum(1, keepdims=True)), 1e-12)
+    write(folder / "unit_rows.safetensors", {"a.weight": ("F32", w), "expected": ("F32", (w / length).astype(np.float32))})
 
 
 if __name__ == "__main__":
