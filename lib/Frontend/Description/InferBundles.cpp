@@ -20,12 +20,6 @@ std::vector<Want> wantsOf(const Leftovers &left) {
   return wants;
 }
 
-static bool fitsPattern(const std::string &pattern, const std::string &text) {
-  if (pattern.ends_with('*'))
-    return text.starts_with(std::string_view(pattern).substr(0, pattern.size() - 1));
-  return pattern == text;
-}
-
 static bool isRopePath(const std::string &key) {
   return key.starts_with("rope_parameters.") || key.starts_with("rope_scaling.");
 }
@@ -56,6 +50,8 @@ bool hasMeaning(const KnownDescription &donor, const Want &want) {
     if (donor.tensors.count(tailOf(want.name)))
       return true;
     return std::any_of(donor.entries.begin(), donor.entries.end(), [&](const auto &item) {
+      if (isTensor(item.first) && endAlike(item.second.tensor, want.name))
+        return true;
       return (item.first.section == "ledger.ignored_tensors" &&
               fitsPattern(item.first.name, want.name)) ||
              item.first.section == "prefixes";
@@ -71,8 +67,9 @@ namespace {
 class Bundler {
 public:
   Bundler(const KnownDescriptions &known, const InferState &state, const KnownDescription &donor,
-          Reach reach)
-      : base(known.all[state.base]), state(state), donor(donor), reach(reach) {}
+          Reach reach, const std::set<std::string> &configKeys)
+      : base(known.all[state.base]), state(state), donor(donor), reach(reach),
+        configKeys(configKeys) {}
 
   Bundle make(const std::vector<Want> &wants) {
     for (const Want &want : wants)
@@ -195,10 +192,7 @@ private:
       return;
     for (const auto &[at, entry] : donor.entries)
       if (at.section == "ledger.irrelevant" && fitsPattern(at.name, key)) {
-        Entry own;
-        own.head = key;
-        own.value = Json::makeString(key);
-        bundle[{"ledger.irrelevant", key}] = own;
+        bundle[{"ledger.irrelevant", key}] = namedEntry(key);
         return;
       }
   }
@@ -215,8 +209,9 @@ private:
     if (reach != Reach::Block) {
       for (const std::string &name : entry.conditions)
         takeCompanion(name);
-      return reach == Reach::Readers ? takeReaderBlocks(entry.roles)
-                                     : takeStatements(entry.roles);
+      if (reach == Reach::Statement || !takeReaderBlocks(entry.roles))
+        takeStatements(entry.roles);
+      return;
     }
     // Who reads it in the state may do so only under conditions.
     std::vector<const Entry *> readers;
@@ -237,10 +232,31 @@ private:
   /// A parameter that says how a tensor is used.
   void takeCompanion(const std::string &name) {
     EntryKey param{"params", name};
-    if (!before(param) || !donor.find(param) || !differs(param))
+    if (!before(param) || !donor.find(param) || !differs(param) || isDefaultOfDonor(name))
       return;
     take(param);
     companions.insert(param);
+  }
+
+  /// Whether a parameter of the donor depends on keys, all of which the config leaves out: what it
+  /// is then says something about the donor's class, and nothing about the model.
+  bool isDefaultOfDonor(const std::string &name) const {
+    std::vector<std::string> names{name};
+    std::set<std::string> seen;
+    bool readsKeys = false;
+    for (size_t at = 0; at < names.size(); ++at) {
+      if (!seen.insert(names[at]).second)
+        continue;
+      const Entry *param = donor.find({"params", names[at]});
+      if (donor.keysRead.count(names[at])) {
+        if (configKeys.count(names[at]))
+          return false;
+        readsKeys = true;
+      }
+      if (param)
+        names.insert(names.end(), param->reads.begin(), param->reads.end());
+    }
+    return readsKeys;
   }
 
   /// What else the statements of the state read that read one of the roles.
@@ -256,17 +272,35 @@ private:
       takeCompanion(name);
   }
 
-  void takeReaderBlocks(const std::set<std::string> &roles) {
+  /// False where the state's blocks are the same.
+  bool takeReaderBlocks(const std::set<std::string> &roles) {
+    bool differ = false;
     for (const auto &[key, entry] : donor.entries)
       if ((key.section == "blocks" || key.section == "model") &&
           std::any_of(roles.begin(), roles.end(),
-                      [&](const std::string &role) { return entry.reads.count(role) != 0; }))
+                      [&](const std::string &role) { return entry.reads.count(role) != 0; })) {
+        differ |= differs(key);
         take(key);
+      }
+    return differ;
+  }
+
+  /// That the donor ignores a tensor; `whole`: and everything whose name begins alike.
+  bool takeIgnored(const std::string &name, bool whole) {
+    for (const auto &[key, entry] : donor.entries)
+      if (key.section == "ledger.ignored_tensors" && fitsPattern(key.name, name) &&
+          (!whole || key.name.ends_with('*'))) {
+        take(key);
+        return true;
+      }
+    return false;
   }
 
   void seedTensor(const std::string &name) {
     std::string tail = tailOf(name);
     bool found = false;
+    if (takeIgnored(name, true))
+      return;
     for (const auto &[key, entry] : donor.entries) {
       if (!isTensor(key))
         continue;
@@ -279,15 +313,15 @@ private:
         found = true;
       }
     }
-    if (found)
+    if (found || takeIgnored(name, false))
       return;
-    for (const auto &[key, entry] : donor.entries)
-      if (key.section == "ledger.ignored_tensors" && fitsPattern(key.name, name)) {
-        take(key);
-        return;
-      }
     if (donor.tensors.count(tail) && donor.find({"forms", ""}))
-      take({"forms", ""});
+      return take({"forms", ""});
+    for (const auto &[key, entry] : donor.entries)
+      if (isTensor(key) && endAlike(entry.tensor, name)) {
+        takeRole(key, entry);
+        bundle[key] = renamedTensor(entry, name);
+      }
   }
 
   /// A role of the state whose tensor is not there, or has another shape.
@@ -413,6 +447,7 @@ private:
   const InferState &state;
   const KnownDescription &donor;
   Reach reach;
+  const std::set<std::string> &configKeys;
   Overlay bundle;
   std::set<EntryKey> companions;
 };
@@ -420,8 +455,9 @@ private:
 } // namespace
 
 Bundle bundleOf(const KnownDescriptions &known, const InferState &state,
-                const KnownDescription &donor, const std::vector<Want> &wants, Reach reach) {
-  return Bundler(known, state, donor, reach).make(wants);
+                const KnownDescription &donor, const std::vector<Want> &wants, Reach reach,
+                const std::set<std::string> &configKeys) {
+  return Bundler(known, state, donor, reach, configKeys).make(wants);
 }
 
 } // namespace llmc::frontend

@@ -37,6 +37,41 @@ std::string tailOf(const std::string &nameTemplate) {
   return "/" + (before == std::string::npos ? nameTemplate : nameTemplate.substr(before + 1));
 }
 
+bool endAlike(const std::string &a, const std::string &b) {
+  auto ending = [](const std::string &name) {
+    size_t dot = name.rfind('.');
+    std::string last = name.substr(dot + 1);
+    if ((last != "weight" && last != "bias") || dot == std::string::npos || dot == 0)
+      return last;
+    size_t before = name.rfind('.', dot - 1);
+    return before == std::string::npos ? name : name.substr(before + 1);
+  };
+  return ending(a) == ending(b) &&
+         (a.find("{i}") == std::string::npos) == (b.find("{i}") == std::string::npos) &&
+         (a.find("{e}") == std::string::npos) == (b.find("{e}") == std::string::npos);
+}
+
+bool fitsPattern(const std::string &pattern, const std::string &text) {
+  if (pattern.ends_with('*'))
+    return text.starts_with(std::string_view(pattern).substr(0, pattern.size() - 1));
+  return pattern == text;
+}
+
+Entry namedEntry(const std::string &name) {
+  Entry entry;
+  entry.head = name;
+  entry.value = Json::makeString(name);
+  return entry;
+}
+
+Entry renamedTensor(const Entry &entry, const std::string &name) {
+  Entry out = entry;
+  out.tensor = name;
+  if (!out.value.items.empty())
+    out.value.items[0] = Json::makeString(name);
+  return out;
+}
+
 std::string bareKey(const std::string &key) {
   constexpr std::string_view nesting = "text_config.";
   return key.starts_with(nesting) ? key.substr(nesting.size()) : key;

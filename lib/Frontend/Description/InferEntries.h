@@ -83,6 +83,15 @@ Json overlayText(const Overlay &overlay);
 std::string templateOf(const std::string &tensor);
 /// What a template has after "layers.{i}.", or its last two words.
 std::string tailOf(const std::string &nameTemplate);
+/// Whether two templates end alike: in the last word, or where that is "weight" or "bias" in the
+/// last two, both or neither in a layer and of an expert.
+bool endAlike(const std::string &a, const std::string &b);
+/// Whether a name is that of the pattern, or begins with it where it ends in "*".
+bool fitsPattern(const std::string &pattern, const std::string &text);
+/// An entry of a list of names.
+Entry namedEntry(const std::string &name);
+/// A tensor's entry with another name for the tensor.
+Entry renamedTensor(const Entry &entry, const std::string &name);
 /// The name of a key without the object of the language model around it.
 std::string bareKey(const std::string &key);
 

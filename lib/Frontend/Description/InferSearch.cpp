@@ -1,6 +1,6 @@
 //===- InferSearch.cpp - the search for a description that explains all ---===//
-#include "InferSearch.h"
-#include "Likeness.h"
+#include "InferMoves.h"
+#include "InferProgram.h"
 #include "Merge.h"
 #include "ShapeHooks.h"
 #include "llmc/Frontend/Infer.h"
@@ -12,70 +12,26 @@ namespace llmc::frontend {
 
 double Leftovers::score() const {
   double things = double(keys.size() + unread.size() + missing.size() + misshapen.size());
-  return (complete ? 0 : 3000) + 10 * things + 4 * double(idleRoles.size()) + 6 * double(faults) +
+  return (complete ? 0 : 3000) + 10 * things + 4 * double(idleRoles.size()) + 10 * double(faults) +
          0.5 * double(withoutEffect);
 }
 
 std::string Inference::sources() const {
   std::string text = "'" + base + "'";
   for (const InferredPart &part : parts)
-    text += ", '" + part.donor + "'";
+    if (part.donor != base)
+      text += ", '" + part.donor + "'";
   return text;
 }
 
 namespace {
-
-/// Writes down the operations of a model with what decides their meaning.
-class ProgramText : public OpHooks {
-public:
-  explicit ProgramText(const ResolvedModel &model) : model(model) {}
-
-  std::vector<Value> op(const OpCall &call) override {
-    text += call.name + "(";
-    if (call.name == "layers") {
-      carried = call.args.size() + stepValues(call).size();
-    }
-    for (const Value &value : call.args)
-      add(value);
-    for (const auto &[name, value] : call.named) {
-      text += name + ":";
-      add(value);
-    }
-    text += ")\n";
-    std::vector<Value> out;
-    for (size_t i = 0; i < resultCount(call); ++i)
-      out.push_back(Handle{next++});
-    return out;
-  }
-
-  std::string text;
-  size_t carried = 1;
-
-private:
-  void add(const Value &value) {
-    if (const auto *weight = value.get<WeightRef>())
-      text += model.families[weight->family].publishedName;
-    else if (const auto *rope = value.get<RopeRef>())
-      addRope(model.ropes[rope->index]);
-    else
-      text += value.toText();
-    text += ",";
-  }
-  void addRope(const RopeRecord &rope) {
-    text += std::to_string(rope.dim) + (rope.interleaved ? " neighbours " : " halves ");
-    text += std::to_string(rope.theta);
-  }
-
-  const ResolvedModel &model;
-  uint64_t next = 100;
-};
 
 class Inferrer {
 public:
   Inferrer(std::shared_ptr<const ModelSource> source, DescriptionSet &set,
            const std::vector<std::string> &acceptKeys)
       : source(std::move(source)), known(set), acceptKeys(acceptKeys),
-        facts(factsOf(*this->source)) {
+        facts(factsOf(*this->source)), ownMoves(known, facts, *this->source, order) {
     Similarity similarity(known, facts);
     for (const KnownDescription &one : known.all)
       likeness.push_back(similarity(one));
@@ -226,6 +182,8 @@ private:
     for (size_t step = 0; step < 16 && state.left.score() >= 1 && evaluations < limit; ++step) {
       std::optional<InferState> best = bestMove(state);
       if (!best || best->left.score() >= state.left.score())
+        best = withRestatedKey(state);
+      if (!best)
         break;
       minimise(*best, state);
       state = std::move(*best);
@@ -233,6 +191,50 @@ private:
     return state;
   }
 
+  /// A key says once more what others have said, where a parameter of another description reads it
+  /// and nothing that is computed changes with that parameter in the place of the state's.
+  std::optional<InferState> withRestatedKey(const InferState &state) {
+    const Leftovers &left = state.left;
+    if (!left.missing.empty() || !left.misshapen.empty() || !left.faultWords.empty())
+      return std::nullopt;
+    std::optional<std::string> program = programWhere(state);
+    if (!program)
+      return std::nullopt;
+    for (const std::string &key : state.left.keys) {
+      for (size_t donor : order) {
+        if (donor == state.base || evaluations >= limit ||
+            !hasMeaning(known.all[donor], {Want::Kind::Key, key}))
+          continue;
+        Bundle bundle = bundleOf(known, state, known.all[donor], {{Want::Kind::Key, key}},
+                                 Reach::Statement, facts.keys);
+        auto isParam = [](const auto &item) { return item.first.section == "params"; };
+        if (bundle.overlay.empty() ||
+            !std::all_of(bundle.overlay.begin(), bundle.overlay.end(), isParam))
+          continue;
+        InferState other = moved(state, bundle, donor);
+        if (other.left.keys.count(key) || !isEvaluated(other, key) ||
+            programWhere(other) != program)
+          continue;
+        Overlay irrelevant{{{"ledger.irrelevant", key}, namedEntry(key)}};
+        InferState next = moved(state, {std::move(irrelevant), {}}, donor);
+        next.notes.push_back("the key '" + key + "' says what other keys say, read as in '" +
+                             known.all[donor].name + "'");
+        if (next.left.score() < state.left.score())
+          return next;
+      }
+    }
+    return std::nullopt;
+  }
+  static std::optional<std::string> programWhere(const InferState &state) {
+    return state.model && state.left.complete ? programOf(*state.model) : std::nullopt;
+  }
+  static bool isEvaluated(const InferState &state, const std::string &key) {
+    if (!state.model)
+      return false;
+    const std::set<std::string> &names = state.model->configLedger.evaluated;
+    return std::any_of(names.begin(), names.end(),
+                       [&](const std::string &name) { return bareKey(name) == key; });
+  }
   std::optional<InferState> bestMove(const InferState &state) {
     std::vector<Want> wants = wantsOf(state.left);
     std::optional<InferState> best;
@@ -241,7 +243,7 @@ private:
       if (evaluations >= limit)
         return;
       for (Reach reach : {Reach::Statement, Reach::Readers, Reach::Block}) {
-        Bundle bundle = bundleOf(known, state, known.all[donor], some, reach);
+        Bundle bundle = bundleOf(known, state, known.all[donor], some, reach, facts.keys);
         if (bundle.overlay.empty() || !tried.insert(overlayText(bundle.overlay).dump()).second)
           continue;
         InferState next = moved(state, bundle, donor);
@@ -251,8 +253,12 @@ private:
           best = std::move(next);
       }
     };
-    if (std::optional<Overlay> renamed = otherPrefix(state)) {
-      InferState next = moved(state, {*renamed, {}}, state.base);
+    for (OwnMove &move : ownMoves.of(state)) {
+      InferState next = moved(state, {move.overlay, keysOf(move.overlay)}, state.base);
+      for (const auto &[key, donor] : move.donors)
+        next.donors[key] = donor;
+      if (!move.note.empty())
+        next.notes.push_back(std::move(move.note));
       if (next.left.score() < state.left.score())
         return next;
     }
@@ -287,6 +293,13 @@ private:
     return best;
   }
 
+  static std::set<EntryKey> keysOf(const Overlay &overlay) {
+    std::set<EntryKey> keys;
+    for (const auto &item : overlay)
+      keys.insert(item.first);
+    return keys;
+  }
+
   InferState moved(const InferState &state, const Bundle &bundle, size_t donor) {
     Overlay overlay = state.overlay;
     for (const auto &[key, entry] : bundle.overlay)
@@ -294,6 +307,7 @@ private:
     InferState next = resolved(state.base, std::move(overlay));
     next.donors = state.donors;
     next.kept = state.kept;
+    next.notes = state.notes;
     for (const auto &item : bundle.overlay)
       next.donors[item.first] = donor;
     next.kept.insert(bundle.companions.begin(), bundle.companions.end());
@@ -327,51 +341,6 @@ private:
     return mended;
   }
 
-  /// The names of the checkpoint begin otherwise than those of the description: what stands before
-  /// the same tails is replaced.
-  std::optional<Overlay> otherPrefix(const InferState &state) const {
-    if (state.overlay.count({"prefixes", ""}) || facts.templates.empty())
-      return std::nullopt;
-    std::map<std::pair<std::string, std::string>, size_t> pairs;
-    for (const auto &[key, entry] : known.all[state.base].entries) {
-      if (!key.section.starts_with("tensors") || facts.templates.count(entry.tensor))
-        continue;
-      for (const std::string &name : facts.templates)
-        if (tailOf(name) == tailOf(entry.tensor) && name != entry.tensor)
-          ++pairs[beginnings(entry.tensor, name)];
-    }
-    Json alternative = Json::makeObject();
-    std::map<std::string, std::pair<size_t, std::string>> chosen;
-    for (const auto &[pair, count] : pairs)
-      if (!pair.first.empty() && count > chosen[pair.first].first)
-        chosen[pair.first] = {count, pair.second};
-    for (const auto &[from, to] : chosen)
-      alternative.set(from, Json::makeString(to.second));
-    if (alternative.members.empty())
-      return std::nullopt;
-    Entry entry;
-    entry.head = "prefixes";
-    entry.value = Json::makeArray();
-    entry.value.items.push_back(std::move(alternative));
-    return Overlay{{{"prefixes", ""}, std::move(entry)}};
-  }
-  /// "model.layers.x" and "model.language_model.layers.x" -> "model." and "model.language_model.".
-  static std::pair<std::string, std::string> beginnings(const std::string &a,
-                                                        const std::string &b) {
-    size_t same = 0;
-    while (same < a.size() && same < b.size() && a[a.size() - 1 - same] == b[b.size() - 1 - same])
-      ++same;
-    std::string from = a.substr(0, a.size() - same), to = b.substr(0, b.size() - same);
-    // A whole first word of the shorter name.
-    size_t dot = a.find('.');
-    if (dot == std::string::npos)
-      return {};
-    std::string word = a.substr(0, dot + 1);
-    if (from.size() > word.size() || !b.ends_with(a.substr(word.size())))
-      return {};
-    return {word, b.substr(0, b.size() - (a.size() - word.size()))};
-  }
-
   /// What of the last move is not needed stays as it was.
   void minimise(InferState &state, const InferState &before) {
     std::vector<EntryKey> added;
@@ -402,13 +371,14 @@ private:
       else
         next.donors.erase(key);
       next.kept = state.kept;
+      next.notes = state.notes;
       state = std::move(next);
     }
   }
 
   /// Of several that explain everything: what most of the near ones agree on.
   Inference result(const std::vector<InferState> &ends) {
-    std::vector<std::string> programs;
+    std::vector<std::optional<std::string>> programs;
     for (const InferState &end : ends)
       programs.push_back(programOf(*end.model));
     double bestRank = -HUGE_VAL;
@@ -445,26 +415,11 @@ private:
         "what neither a key nor a tensor shows (the offset of norms, the pairing of rotary "
         "embeddings, defaults of absent keys, the order of a router's steps) is as in '" +
         base.name + "'");
+    out.assumptions.insert(out.assumptions.end(), state.notes.begin(), state.notes.end());
     for (const std::string &other : others)
       out.assumptions.push_back("a description from '" + other +
                                 "' explains every key and tensor too, and computes something else");
     return out;
-  }
-
-  /// Everything that is computed, as text.
-  static std::string programOf(const ResolvedModel &model) {
-    ProgramText hooks(model);
-    model.emitModel(hooks, Handle{0});
-    for (uint32_t kind = 0; kind < model.kinds.size(); ++kind) {
-      const std::vector<int64_t> &layers = model.kinds[kind].layers;
-      for (int64_t layer : layers)
-        hooks.text += std::to_string(layer) + ",";
-      ValueList values;
-      for (size_t i = 0; i < hooks.carried; ++i)
-        values.push_back(Handle{i});
-      model.emitLayer(kind, hooks, values);
-    }
-    return hooks.text;
   }
 
   std::vector<InferredPart> partsOf(const InferState &state) const {
@@ -544,6 +499,7 @@ private:
   ModelFacts facts;
   std::vector<double> likeness;
   std::vector<size_t> order;
+  OwnMoves ownMoves;
   size_t evaluations = 0, budget = 0, limit = SIZE_MAX;
 };
 

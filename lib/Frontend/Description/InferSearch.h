@@ -32,6 +32,8 @@ struct InferState {
   std::map<EntryKey, size_t> donors;
   /// Entries that stay whether or not something else is explained without them.
   std::set<EntryKey> kept;
+  /// What is assumed with what was taken, as sentences.
+  std::vector<std::string> notes;
   std::shared_ptr<const Description> description;
   std::shared_ptr<ResolvedModel> model;
   Leftovers left;
@@ -58,8 +60,10 @@ struct Bundle {
 };
 
 /// What of `donor` explains `wants` in `state`, with what that needs. Empty where it has nothing.
+/// `configKeys` are those of the model.
 Bundle bundleOf(const KnownDescriptions &known, const InferState &state,
-                const KnownDescription &donor, const std::vector<Want> &wants, Reach reach);
+                const KnownDescription &donor, const std::vector<Want> &wants, Reach reach,
+                const std::set<std::string> &configKeys);
 
 } // namespace llmc::frontend
 
