@@ -277,6 +277,16 @@ CASES = {
         "num_hash_layers": 1, "compress_ratios": [0, 4, 128, 4], "compress_rate_csa": 2, "compress_rate_hca": 3,
         "qk_rope_head_dim": 4, "rope_theta": 100.0, "compress_rope_theta": 1000.0,
         "rope_scaling": {"type": "yarn", "factor": 4.0, "beta_fast": 3.0, "beta_slow": 1.0, "original_max_position_embeddings": 16}}),
+    # Both kinds of attention twice, one of them behind a dense layer.
+    "bailing_hybrid": ("bailing_hybrid", {
+        **{key: value for key, value in LATENT.items() if key != "n_routed_experts"}, "num_hidden_layers": 4, "num_local_experts": 8,
+        "head_dim": 6, "layer_group_size": 2, "kda_lower_bound": -2.5, "rms_norm_eps": 3e-3, "rope_theta": 100.0}),
+    "mimo_v2_flash": ("mimo_v2_flash", {
+        **BASE, "num_key_value_heads": 1, "rms_norm_eps": 3e-3, "head_dim": 12, "v_head_dim": 8, "sliding_window": 4, "num_hidden_layers": 4,
+        "n_routed_experts": 8, "num_experts_per_tok": 3, "moe_intermediate_size": 12, "n_group": 1, "topk_group": 1, "routed_scaling_factor": 1.7,
+        "layer_types": ["full_attention", "sliding_attention", "sliding_attention", "full_attention"], "attention_bias": True,
+        "rope_parameters": {"full_attention": {"rope_type": "default", "rope_theta": 1000.0, "partial_rotary_factor": 0.334},
+                            "sliding_attention": {"rope_type": "default", "rope_theta": 100.0, "partial_rotary_factor": 0.334}}}),
     "mistral4-own": ("mistral4", {**LATENT, "qk_nope_head_dim": 4, "max_position_embeddings": 1048576}),
 }
 
