@@ -254,12 +254,22 @@ private:
 } // namespace
 
 KnownDescriptions::KnownDescriptions(DescriptionSet &set) {
-  for (const std::string &name : set.names()) {
+  std::vector<std::string> names = set.names();
+  std::set<std::string> whole(names.begin(), names.end()), seen;
+  // What they extend may be a part for others, which matches nothing, or be hidden.
+  for (size_t at = 0; at < names.size(); ++at) {
+    const std::string name = names[at];
+    if (!seen.insert(name).second)
+      continue;
     try {
       std::shared_ptr<const Description> parsed = set.load(name);
-      if (!parsed->layerCount || !parsed->layerBlock || parsed->model.empty())
+      names.insert(names.end(), parsed->bases.begin(), parsed->bases.end());
+      bool matches = !parsed->modelTypes.empty() || !parsed->architectures.empty();
+      if (matches && !whole.count(name))
         continue;
       KnownDescription known;
+      known.isPart =
+          !matches || !parsed->layerCount || !parsed->layerBlock || parsed->model.empty();
       std::vector<std::string> chain;
       known.json = set.mergedText(name, chain);
       shiftFiles(known.json, uint32_t(files.size()));

@@ -51,6 +51,8 @@ struct KnownDescription {
   /// Everything merged; Json::fileIndex counts `files` of the library.
   Json json;
   std::vector<std::string> modelTypes, architectures, bases;
+  /// A part for others to extend: it gives, and is no base.
+  bool isPart = false;
   std::map<EntryKey, Entry> entries;
   /// Config keys that it gives a meaning or calls irrelevant; those that it reads.
   std::set<std::string> keys, keysRead;
@@ -63,13 +65,13 @@ struct KnownDescription {
   }
 };
 
-/// All that may be used, taken apart.
+/// All that may be used, taken apart: those that match models and are not hidden, and the parts that
+/// any description extends.
 struct KnownDescriptions {
   std::vector<KnownDescription> all;
   std::vector<std::string> files;
 
-  /// Descriptions that are no description of a whole model by themselves, or have a fault, are left
-  /// out.
+  /// Descriptions that have a fault are left out.
   explicit KnownDescriptions(DescriptionSet &set);
 };
 

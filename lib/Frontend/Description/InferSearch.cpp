@@ -53,7 +53,10 @@ public:
     std::vector<InferState> bases;
     constexpr size_t looked = 14, climbed = 4;
     for (size_t i = 0; i < order.size() && bases.size() < looked; ++i)
-      bases.push_back(resolved(order[i], {}));
+      if (!known.all[order[i]].isPart)
+        bases.push_back(resolved(order[i], {}));
+    if (bases.empty())
+      return out;
     // A description that cannot be resolved at all is a poor base.
     std::sort(bases.begin(), bases.end(), [&](const InferState &a, const InferState &b) {
       return rank(a) != rank(b) ? rank(a) > rank(b) : a.base < b.base;
