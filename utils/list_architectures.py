@@ -64,13 +64,9 @@ class Descriptions:
         """Description -> (references, devices): tiny models with the published code's own numbers."""
         compiled = {name: re.findall(r"%goldens/(\S+) ", (ROOT / "test/Integration" / name).read_text())
                     for name in ("goldens-evaluator.test", "goldens-cpu.test")}
-        missing = re.search(r"NOT_COMPILED = (\{.*?\})",
-                            (ROOT / "test/Integration/families.py").read_text(), re.S)
-        missing = json.loads(missing[1])
         references = {}
         for file in sorted((ROOT / "test/Inputs/families").glob("*.json")):
-            devices = {"evaluator"} | ({"cpu"} if file.stem not in missing else set())
-            self.note(references, json.loads(file.read_text())["config"], file.stem, devices)
+            self.note(references, json.loads(file.read_text())["config"], file.stem, {"evaluator", "cpu"})
         for folder in sorted((ROOT / "test/Inputs/goldens").iterdir()):
             devices = {device for device in ("evaluator", "cpu")
                        if folder.name in compiled[f"goldens-{device}.test"]}

@@ -59,6 +59,7 @@ void describe(A &a, PrologueSpec &s) {
   a("rotary", s.rotary);
   a("norm_after_rotary", s.normAfterRotary);
   a("append", s.append);
+  a("group", s.group);
 }
 
 template <typename A>
@@ -73,6 +74,7 @@ void describe(A &a, AttentionSpec &s) {
   a("slopes", s.slopes);
   a("selected", s.selected);
   a("latent_values", s.latentValues);
+  a("group", s.group);
   a("item_heads", s.itemHeads, int64_t(1));
   a("q_stride", s.qStride);
   a("q_offset", s.qOffset);
@@ -99,6 +101,28 @@ void describe(A &a, ConvSpec &s) {
   a("activation", s.activation);
   a("shift", s.shift);
   a("slot_bytes", s.slotBytes);
+}
+
+template <typename A>
+void describe(A &a, PoolSpec &s) {
+  a("group", s.group);
+  a("width", s.width);
+  a("overlap", s.overlap);
+  a("values", s.values);
+  a("gates", s.gates);
+  a("out", s.out);
+  a("bias", s.bias);
+  a("state", s.state);
+  a("slot_bytes", s.slotBytes);
+}
+
+template <typename A>
+void describe(A &a, SinkhornSpec &s) {
+  a("n", s.n);
+  a("steps", s.steps);
+  a("epsilon", s.epsilon);
+  a("x", s.x);
+  a("out", s.out);
 }
 
 template <typename A>
@@ -151,6 +175,7 @@ template <typename A>
 void describe(A &a, SelectSpec &s) {
   a("heads", s.heads);
   a("state", s.state);
+  a("group", s.group);
   a("top", s.top);
   a("context", s.context);
   a("q_stride", s.qStride);
@@ -172,6 +197,7 @@ void describe(A &a, RouteSpec &s) {
   a("groups", s.groups);
   a("keep", s.keep);
   a("group_score", s.groupScore);
+  a("table", s.table);
 }
 
 template <typename A>
@@ -444,6 +470,14 @@ KernelChoice describeKernel(MLIRContext *context, const ConvSpec &spec) {
           convKernelScratch(spec)};
 }
 
+KernelChoice describeKernel(MLIRContext *context, const PoolSpec &spec) {
+  return {poolKernelName(spec), "pool-tokens", toDictionary(context, spec)};
+}
+
+KernelChoice describeKernel(MLIRContext *context, const SinkhornSpec &spec) {
+  return {sinkhornKernelName(spec), "sinkhorn", toDictionary(context, spec)};
+}
+
 KernelChoice describeKernel(MLIRContext *context, const LinearAttentionSpec &spec) {
   return {linearAttentionKernelName(spec), "linear-attention", toDictionary(context, spec),
           linearAttentionKernelScratch(spec)};
@@ -464,7 +498,8 @@ KernelChoice describeKernel(MLIRContext *context, const LinearSpec &spec) {
 }
 
 KernelChoice describeKernel(MLIRContext *context, const RouteSpec &spec) {
-  return {routeKernelName(spec), "route", toDictionary(context, spec), routeKernelScratch(spec)};
+  return {routeKernelName(spec), "route", toDictionary(context, spec), routeKernelScratch(spec),
+          spec.table};
 }
 
 KernelChoice describeKernel(MLIRContext *context, const ExpertLinearSpec &spec) {
@@ -499,7 +534,7 @@ llvm::ArrayRef<KernelGenerator> cpuGenerators() {
            buildLinearKernel(module, spec, variant);
          return problem;
        })},
-      {"route", "tuned", "llm.route without a table",
+      {"route", "tuned", "llm.route, by scores or by a table of tokens",
        reads<RouteSpec>([](ModuleOp module, const RouteSpec &spec, const CPUVariant &variant) {
          std::string problem = checkRoute(spec);
          if (problem.empty())
@@ -544,7 +579,7 @@ llvm::ArrayRef<KernelGenerator> cpuGenerators() {
          return problem;
        })},
       {"attention-prologue", "tuned",
-       "llm.rms_norm per head, llm.rotary and llm.kv_append, any of them",
+       "llm.rms_norm per head, llm.rotary and llm.kv_append, any of them; llm.entry_append",
        reads<PrologueSpec>([](ModuleOp module, const PrologueSpec &spec,
                               const CPUVariant &variant) {
          std::string problem = checkPrologue(spec);
@@ -554,7 +589,7 @@ llvm::ArrayRef<KernelGenerator> cpuGenerators() {
        })},
       {"paged-attention", "tuned",
        "llm.paged_attention over paged and latent f32 state, causal, windowed or in chunks, with "
-       "softcap, sinks and slopes, or over selected positions",
+       "softcap, sinks and slopes, or over selected positions; llm.joint_attention",
        reads<AttentionSpec>([](ModuleOp module, const AttentionSpec &spec,
                                const CPUVariant &variant) {
          std::string problem = checkAttention(spec);
@@ -562,7 +597,7 @@ llvm::ArrayRef<KernelGenerator> cpuGenerators() {
            buildAttentionKernel(module, spec, variant);
          return problem;
        })},
-      {"select-positions", "tuned", "llm.select_positions over latent f32 state",
+      {"select-positions", "tuned", "llm.select_positions over latent f32 state; llm.select_entries",
        reads<SelectSpec>([](ModuleOp module, const SelectSpec &spec, const CPUVariant &variant) {
          std::string problem = checkSelect(spec);
          if (problem.empty())
@@ -575,6 +610,21 @@ llvm::ArrayRef<KernelGenerator> cpuGenerators() {
          std::string problem = checkHeadLinear(spec);
          if (problem.empty())
            buildHeadLinearKernel(module, spec, variant);
+         return problem;
+       })},
+      {"sinkhorn", "tuned", "llm.sinkhorn of up to 64 rows",
+       reads<SinkhornSpec>([](ModuleOp module, const SinkhornSpec &spec,
+                              const CPUVariant &variant) {
+         std::string problem = checkSinkhorn(spec);
+         if (problem.empty())
+           buildSinkhornKernel(module, spec, variant);
+         return problem;
+       })},
+      {"pool-tokens", "tuned", "llm.pool_tokens over f32, f16 and bf16 biases",
+       reads<PoolSpec>([](ModuleOp module, const PoolSpec &spec, const CPUVariant &variant) {
+         std::string problem = checkPool(spec);
+         if (problem.empty())
+           buildPoolKernel(module, spec, variant);
          return problem;
        })},
       {"causal-conv", "tuned",

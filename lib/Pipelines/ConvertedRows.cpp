@@ -2,6 +2,7 @@
 #include "ConvertedRows.h"
 
 #include "llmc/Frontend/Json.h"
+#include "llmc/Frontend/WholeNumbers.h"
 #include "llmc/Support/Error.h"
 
 #include <algorithm>
@@ -74,15 +75,21 @@ std::vector<std::byte> convertedRows(const frontend::Checkpoint &checkpoint,
                                      const frontend::CheckpointTensor &tensor,
                                      const StoredPart &part, const StorageFormat &to,
                                      ConversionReport *report) {
-  const StorageFormat &from = *tensor.format;
+  frontend::TensorBytes source = checkpoint.bytes(tensor);
+  std::span<const std::byte> bytes = source.bytes;
+  bool isTable = isWholeNumbers(*tensor.format) && !source.computed && to.name == "f32";
+  std::vector<float> numbers;
+  if (isTable) {
+    numbers = wholeNumbers(*tensor.format, bytes, tensor.name);
+    bytes = std::as_bytes(std::span(numbers));
+  }
+  const StorageFormat &from = isTable ? to : *tensor.format;
   std::string where = "tensor '" + tensor.name + "'";
-  bool widens = &compiledFormat(from) == &to;
+  bool widens = isTable || &compiledFormat(from) == &to;
   if (!from.isPlain() || !from.readable || (!widens && !canQuantize(to)))
     throw InputError(where + " is stored as " + std::string(from.name) + ", the program wants " +
                      std::string(to.name) + " of it, which llmc does not make of that; compile "
                      "the model again with this checkpoint");
-  frontend::TensorBytes source = checkpoint.bytes(tensor);
-  std::span<const std::byte> bytes = source.bytes;
   auto whole = storageBytes(from, uint64_t(part.stored));
   if (!whole || *whole != bytes.size() || !part.isInside())
     throw InputError(where + " has " + std::to_string(bytes.size()) + " bytes of " +
@@ -122,7 +129,7 @@ std::vector<std::byte> convertedRows(const frontend::Checkpoint &checkpoint,
     out.insert(out.end(), encoded.begin(), encoded.end());
   }
   if (report)
-    report->add(tensor.name, std::string(from.name), std::string(to.name), part, error);
+    report->add(tensor.name, std::string(tensor.format->name), std::string(to.name), part, error);
   return out;
 }
 

@@ -50,7 +50,7 @@ private:
 };
 
 /// The part in format `to`, row after row. Plain floats widen (f64 to f32 rounds, the 8-bit
-/// floats to bf16 are exact) or become blocks; other conversions are an InputError that names
+/// floats to bf16 and the whole numbers of a table to f32 are exact) or become blocks; other conversions are an InputError that names
 /// the tensor.
 std::vector<std::byte> convertedRows(const frontend::Checkpoint &checkpoint,
                                      const frontend::CheckpointTensor &tensor,

@@ -2,6 +2,7 @@
 #include "WeightFile.h"
 #include "WorkerTeam.h"
 
+#include "llmc/Conversion/TableBound.h"
 #include "llmc/Conversion/WeightSplit.h"
 #include "llmc/Frontend/Checkpoint.h"
 #include "llmc/Frontend/OpHooks.h"
@@ -9,6 +10,7 @@
 #include "llmc/Support/Error.h"
 
 #include <atomic>
+#include <cmath>
 #include <cstring>
 #include <fcntl.h>
 #include <sys/mman.h>
@@ -200,6 +202,20 @@ SourceBytes tensorBytes(const frontend::Checkpoint &checkpoint, plan::SourceAttr
   return taken;
 }
 
+/// A table's numbers name something: each must be one of so many.
+void checkNumbers(const Member &member, plan::SourceAttr source, std::span<const float> values) {
+  plan::WeightsOp weights = member.weights;
+  auto below = weights->getAttrOfType<mlir::IntegerAttr>(numbersBelowAttrName);
+  for (size_t i = 0; below && i < values.size(); ++i)
+    if (!(values[i] >= 0 && values[i] < float(below.getInt())) || values[i] != std::floor(values[i]))
+      throw InputError("tensor '" +
+                       frontend::expandLayerName(source.getTensor().str(), member.layer) +
+                       "' has " + std::to_string(values[i]) + " in row " +
+                       std::to_string(i / size_t(weights.getCols())) +
+                       ", its numbers must be whole and from 0 to " +
+                       std::to_string(below.getInt() - 1) + "; the checkpoint is at fault");
+}
+
 /// Vectors as f32, one source after another or alternating.
 void packRows(const Member &member, const frontend::Checkpoint &checkpoint,
               std::span<std::byte> out) {
@@ -222,6 +238,7 @@ void packRows(const Member &member, const frontend::Checkpoint &checkpoint,
     else if (!source.isZeros())
       kernels::rowsToF32(storageOf(weights), tensorBytes(checkpoint, source, member).bytes,
                          values);
+    checkNumbers(member, source, values);
     for (int64_t row = 0; row < source.getRows(); ++row) {
       int64_t to = run ? (row / run * count + index) * run + row % run : start + row;
       std::copy_n(values.begin() + row * cols, cols, floats + to * cols);

@@ -41,6 +41,42 @@ llvm::Error checkCurrent(const CacheHandle<T> &cache, OpContext<T> &context) {
                        "' as it was before a later append");
 }
 
+/// A step appends where the state of each sequence ends, or writes over what is there.
+template <typename T>
+llvm::Error checkAppend(const Batch &batch, const CacheState<T> &state, OpContext<T> &context) {
+  for (const BatchSequence &sequence : batch.sequences) {
+    auto it = state.sequences.find(sequence.id);
+    int64_t length = it == state.sequences.end() ? 0 : it->second.length;
+    if (sequence.start > length)
+      return context.error("appends at position " + llvm::Twine(sequence.start) +
+                           " of sequence " + llvm::Twine(sequence.id) + ", whose state holds " +
+                           llvm::Twine(length) + " positions");
+  }
+  return llvm::Error::success();
+}
+
+/// Turns the channels of a token's heads in place: `x` is the first of them, of the first head,
+/// and heads are `distance` apart.
+template <typename T>
+void turnHeads(llm::RopeAttr rope, bool isLong, int64_t position, T *x, int64_t heads,
+               int64_t distance) {
+  llvm::ArrayRef<float> frequencies =
+      (isLong ? rope.getLongFrequencies() : rope.getFrequencies()).asArrayRef();
+  bool halves = rope.getPairing() == llm::RopePairing::Halves;
+  int64_t pairs = rope.getWidth() / 2;
+  T magnitude = T(rope.getMagnitude());
+  for (int64_t j = 0; j < pairs; ++j) {
+    T angle = T(float(position)) * T(frequencies[size_t(j)]);
+    T c = std::cos(angle) * magnitude, s = std::sin(angle) * magnitude;
+    int64_t a = halves ? j : 2 * j, b = halves ? j + pairs : 2 * j + 1;
+    for (T *head = x; head < x + heads * distance; head += distance) {
+      T first = head[a], second = head[b];
+      head[a] = first * c - second * s;
+      head[b] = second * c + first * s;
+    }
+  }
+}
+
 /// Positions that one update of the running softmax takes.
 inline constexpr int64_t softmaxBlock = 64;
 

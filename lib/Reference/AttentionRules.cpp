@@ -55,22 +55,10 @@ template <typename T> static llvm::Error rotary(llm::RotaryOp op, OpContext<T> &
                          llvm::Twine(first) + " on by " + llvm::Twine(frequencies.size()) +
                          " frequencies, the heads have " +
                          llvm::Twine(x.width()));
-  bool halves = rope.getPairing() == llm::RopePairing::Halves;
-  T magnitude = T(rope.getMagnitude());
   HostTensor<T> y = x;
   forEachToken(batch, [&](int64_t row, const BatchSequence &sequence, int64_t position) {
     bool isLong = rope.hasLong() && sequence.extent() > rope.getBeyond();
-    for (int64_t j = 0; j < pairs; ++j) {
-      T angle = T(float(position)) * T(isLong ? longer[j] : frequencies[j]);
-      T c = std::cos(angle) * magnitude, s = std::sin(angle) * magnitude;
-      int64_t a = halves ? j : 2 * j, b = halves ? j + pairs : 2 * j + 1;
-      for (int64_t head = 0; head < x.shape[1]; ++head) {
-        const T *in = x.row(row) + head * x.width() + first;
-        T *out = y.row(row) + head * x.width() + first;
-        out[a] = in[a] * c - in[b] * s;
-        out[b] = in[b] * c + in[a] * s;
-      }
-    }
+    turnHeads(rope, isLong, position, y.row(row) + first, x.shape[1], x.width());
   });
   context.result(std::move(y));
   return llvm::Error::success();
@@ -90,6 +78,8 @@ template <typename T> static llvm::Error kvAppend(llm::KVAppendOp op, OpContext<
       return error;
   if (llvm::Error error = checkCurrent(cache, context))
     return error;
+  if (llvm::Error error = checkAppend(batch, state, context))
+    return error;
   if (state.shape.size() != 3 || state.shape[0] != key.shape[1] || state.shape[1] != key.shape[2] ||
       (value && (value->shape[1] != key.shape[1] || state.shape[2] != value->shape[2])))
     return context.error("appends keys " + shapeText(key.shape) + " and values " +
@@ -98,10 +88,6 @@ template <typename T> static llvm::Error kvAppend(llm::KVAppendOp op, OpContext<
   int64_t row = 0;
   for (const BatchSequence &sequence : batch.sequences) {
     SequenceState<T> &rows = state.sequences[sequence.id];
-    if (sequence.start > rows.length)
-      return context.error("appends at position " + llvm::Twine(sequence.start) +
-                           " of sequence " + llvm::Twine(sequence.id) + ", whose state holds " +
-                           llvm::Twine(rows.length) + " positions");
     auto append = [&](std::vector<T> &to, const HostTensor<T> &from) {
       to.resize(size_t(sequence.start * from.rowSize()));
       to.insert(to.end(), from.row(row), from.row(row + sequence.count));

@@ -85,22 +85,6 @@ template <typename T> static llvm::Error poolTokens(llm::PoolTokensOp op, OpCont
   return llvm::Error::success();
 }
 
-/// Turns the channels of one key as rotary does.
-template <typename T>
-static void turn(llm::RopeAttr rope, int64_t first, int64_t position, T *key) {
-  bool halves = rope.getPairing() == llm::RopePairing::Halves;
-  int64_t pairs = rope.getWidth() / 2;
-  T magnitude = T(rope.getMagnitude());
-  for (int64_t j = 0; j < pairs; ++j) {
-    T angle = T(float(position)) * T(rope.getFrequencies().asArrayRef()[size_t(j)]);
-    T c = std::cos(angle) * magnitude, s = std::sin(angle) * magnitude;
-    T &x = key[first + (halves ? j : 2 * j)], &y = key[first + (halves ? j + pairs : 2 * j + 1)];
-    T turned = x * c - y * s;
-    y = y * c + x * s;
-    x = turned;
-  }
-}
-
 template <typename T>
 static llvm::Error entryAppend(llm::EntryAppendOp op, OpContext<T> &context) {
   const HostTensor<T> &x = context.tensor(op.getInput());
@@ -115,11 +99,8 @@ static llvm::Error entryAppend(llm::EntryAppendOp op, OpContext<T> &context) {
                          llvm::Twine(batch.tokens()) + " tokens in a state of " +
                          shapeText(state.shape));
   int64_t group = state.shape[0], width = x.width();
-  for (const BatchSequence &sequence : batch.sequences)
-    if (int64_t length = state.sequences[sequence.id].length; sequence.start > length)
-      return context.error("appends at position " + llvm::Twine(sequence.start) +
-                           " of sequence " + llvm::Twine(sequence.id) + ", whose state holds " +
-                           llvm::Twine(length) + " positions");
+  if (llvm::Error error = checkAppend(batch, state, context))
+    return error;
   for (const BatchSequence &sequence : batch.sequences) {
     SequenceState<T> &rows = state.sequences[sequence.id];
     rows.keys.resize(size_t(sequence.start / group * width));
@@ -131,7 +112,8 @@ static llvm::Error entryAppend(llm::EntryAppendOp op, OpContext<T> &context) {
     std::vector<T> &keys = state.sequences[sequence.id].keys;
     keys.insert(keys.end(), x.row(row), x.row(row) + width);
     if (std::optional<llm::RopeAttr> rope = op.getRope())
-      turn(*rope, int64_t(op.getFirst()), position - group + 1, keys.data() + keys.size() - width);
+      turnHeads(*rope, /*isLong=*/false, position - group + 1,
+                keys.data() + keys.size() - width + int64_t(op.getFirst()), 1, width);
   });
   cache.version = ++state.version;
   context.result(HostValue<T>(cache));

@@ -18,8 +18,6 @@ FAMILIES = Path(__file__).resolve().parent.parent / "Inputs" / "families"
 sys.path.insert(0, str(FAMILIES))
 import drawn_weights  # noqa: E402
 
-# Operations of these have no kernels yet: compiling them must say so by name.
-NOT_COMPILED = {"deepseek_v4": "llm.sinkhorn"}
 # References have seven digits.
 ALLOWED = {"evaluator": 2e-6, "cpu": 2e-5}
 
@@ -40,21 +38,9 @@ def logits(case):
     return [len(rows), len(rows[0])], array.array("f", (x for row in rows for x in row))
 
 
-def refused(model, work, operation):
-    """0 where compiling stops at the operation."""
-    try:
-        tensors.compile_model(model, work / "refused.artifact")
-    except SystemExit as refusal:
-        print(refusal)
-        return 0.0 if operation in str(refusal) and not (work / "refused.artifact").exists() else math.inf
-    return math.inf
-
-
 def run(file, device, work):
     model = work / file.stem
     case = write(file.stem, model)
-    if device == "cpu" and file.stem in NOT_COMPILED:
-        return refused(model, work, NOT_COMPILED[file.stem])
     prompt = tensors.write_prompt(work / "prompt", case["prompt"])
     subject = model if device == "evaluator" else tensors.compile_model(model, work / f"{file.stem}.artifact")
     got = tensors.trace(subject, prompt, work / "trace", "--device", device, "--only", "logits")

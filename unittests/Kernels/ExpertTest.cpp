@@ -246,6 +246,8 @@ TEST(ExpertSpecs, ChecksSayWhy) {
   EXPECT_NE(checkRoute(route).find("3 equal groups"), std::string::npos);
   route = {.experts = 8, .chosen = 2, .normalise = RouterNormalise::Margin, .bias = true};
   EXPECT_NE(checkRoute(route).find("without bias"), std::string::npos);
+  route = {.experts = 8, .chosen = 2, .bias = true, .table = 5};
+  EXPECT_EQ(checkRoute(route), "a table goes without bias, groups and a margin");
   EXPECT_NE(checkExpertCombine({.chosen = 2, .width = 4, .spread = true, .residual = true}), "");
 }
 
@@ -342,6 +344,55 @@ protected:
   static Kernels *kernels;
 };
 Kernels *Routers::kernels;
+
+/// The table's row of a token, in its order, weighed by the token's scores; numbers that name no
+/// expert become one that does.
+TEST(RouteTables, NameExperts) {
+  constexpr int64_t tokens = 7, experts = 20;
+  RouteSpec spec{.experts = experts,
+                 .chosen = 3,
+                 .score = RouterScore::SqrtSoftplus,
+                 .normalise = RouterNormalise::Sum,
+                 .scale = 1.5f,
+                 .table = 5};
+  ASSERT_EQ(checkRoute(spec), "");
+  Kernels kernels;
+  kernels.add([&](mlir::ModuleOp module, const CPUVariant &variant) {
+    buildRouteKernel(module, spec, variant);
+  });
+  kernels.compile();
+  Buffer<float> logits(tokens * experts), table(5 * 3);
+  fillNormal(logits, 3);
+  for (size_t i = 0; i < table.size(); ++i)
+    table[i] = float(i * 7 % experts);
+  table[12] = -4;
+  table[13] = 1e30f;
+  table[14] = notANumber;
+  const std::vector<int32_t> ids = {3, 0, 2, 2, 4, 1, 0};
+  llmc_batch batch{};
+  batch.tokens = tokens;
+  batch.token_ids = ids.data();
+  for (const CPUVariant *variant : Kernels::variants()) {
+    Buffer<int32_t> choice(tokens * 3, -1);
+    Buffer<float> weights(tokens * 3);
+    Buffer<char> scratch(size_t(routeKernelScratch(spec)));
+    void *args[] = {&batch, logits.data(), table.data(), choice.data(), weights.data()};
+    kernels.find(routeKernelName(spec), *variant)(args, 0, tokens, scratch.data());
+    EXPECT_TRUE(choice.intact() && weights.intact() && scratch.intact());
+    for (size_t t = 0; t < tokens; ++t) {
+      double sum = 0, score[3];
+      for (size_t j = 0; j < 3; ++j) {
+        int32_t want = ids[t] == 4 ? std::vector<int32_t>{0, experts - 1, experts - 1}[j]
+                                   : int32_t(table[size_t(ids[t]) * 3 + j]);
+        ASSERT_EQ(choice[t * 3 + j], want) << t << ' ' << j;
+        score[j] = std::sqrt(std::log1p(std::exp(double(logits[t * experts + size_t(want)]))));
+        sum += score[j];
+      }
+      for (size_t j = 0; j < 3; ++j)
+        EXPECT_NEAR(weights[t * 3 + j], score[j] / sum * 1.5, 1e-6) << t << ' ' << j;
+    }
+  }
+}
 
 TEST_F(Routers, ChooseAndWeigh) {
   constexpr int64_t tokens = 25;

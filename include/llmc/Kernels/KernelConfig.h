@@ -47,6 +47,8 @@ KernelChoice describeKernel(mlir::MLIRContext *context, const AttentionSpec &spe
 KernelChoice describeKernel(mlir::MLIRContext *context, const SelectSpec &spec);
 KernelChoice describeKernel(mlir::MLIRContext *context, const HeadLinearSpec &spec);
 KernelChoice describeKernel(mlir::MLIRContext *context, const ConvSpec &spec);
+KernelChoice describeKernel(mlir::MLIRContext *context, const PoolSpec &spec);
+KernelChoice describeKernel(mlir::MLIRContext *context, const SinkhornSpec &spec);
 KernelChoice describeKernel(mlir::MLIRContext *context, const LinearAttentionSpec &spec);
 /// Of a spec that planGeneric has accepted.
 KernelChoice describeKernel(mlir::MLIRContext *context, const GenericSpec &spec);

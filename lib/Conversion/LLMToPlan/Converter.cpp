@@ -175,16 +175,22 @@ LogicalResult Converter::lowerUnit(const Unit &unit) {
     return lowerExpertCombine(unit);
   if (has(RotaryOp(), KVAppendOp()))
     return lowerPrologue(unit);
-  if (has(PagedAttentionOp()))
+  if (has(EntryAppendOp()))
+    return lowerEntryAppend(unit);
+  if (has(PagedAttentionOp(), JointAttentionOp()))
     return lowerAttention(unit);
-  if (has(SelectPositionsOp()))
-    return lowerSelectPositions(unit);
+  if (has(SelectPositionsOp(), SelectEntriesOp()))
+    return lowerSelect(unit);
+  if (has(SinkhornOp()))
+    return lowerSinkhorn(unit);
   if (has(HeadLinearOp()))
     return lowerHeadLinear(unit);
   if (has(CausalConvOp()))
     return lowerConv(unit);
   if (has(TokenShiftOp()))
     return lowerTokenShift(unit);
+  if (has(PoolTokensOp()))
+    return lowerPool(unit);
   if (has(LinearAttentionOp()))
     return lowerLinearAttention(unit);
   if (has(EmbeddingOp(), PositionEmbeddingOp()))

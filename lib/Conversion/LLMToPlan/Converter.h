@@ -172,12 +172,18 @@ private:
   // AttentionUnits.cpp
   mlir::LogicalResult lowerPrologue(const Unit &unit);
   mlir::LogicalResult lowerAttention(const Unit &unit);
-  mlir::LogicalResult lowerSelectPositions(const Unit &unit);
+  mlir::LogicalResult lowerEntryAppend(const Unit &unit);
+  mlir::LogicalResult lowerSelect(const Unit &unit);
+  mlir::LogicalResult lowerSinkhorn(const Unit &unit);
+  /// How heads turn; its frequencies become one more use.
+  kernels::Rotary turnBy(llm::RopeAttr rope, int64_t first,
+                         llvm::SmallVectorImpl<plan::UseAttr> &uses);
   mlir::LogicalResult lowerNoPositions(llm::NoPositionsOp op);
   mlir::LogicalResult lowerHeadLinear(const Unit &unit);
   // RecurrentUnits.cpp
   mlir::LogicalResult lowerConv(const Unit &unit);
   mlir::LogicalResult lowerTokenShift(const Unit &unit);
+  mlir::LogicalResult lowerPool(const Unit &unit);
   mlir::LogicalResult lowerLinearAttention(const Unit &unit);
 
   // Weights.cpp

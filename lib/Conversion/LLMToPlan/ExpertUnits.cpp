@@ -1,6 +1,8 @@
 //===- ExpertUnits.cpp - routers and the experts they choose --------------===//
 #include "Converter.h"
 
+#include "llmc/Conversion/TableBound.h"
+
 using namespace mlir;
 
 namespace llmc {
@@ -146,8 +148,6 @@ static kernels::RouterNormalise kernelNormalise(RouteNormalise normalise) {
 
 LogicalResult Converter::lowerRoute(const Unit &unit) {
   auto route = cast<RouteOp>(unit.ops.front());
-  if (route.getTable())
-    return unit.op->emitError("no CPU kernel chooses experts by a table");
   auto logits = wholeRows(route.getLogits(), unit);
   if (failed(logits))
     return failure();
@@ -176,6 +176,17 @@ LogicalResult Converter::lowerRoute(const Unit &unit) {
   if (failed(vector(route.getBias(), spec.bias)) ||
       failed(vector(route.getExpertScale(), spec.expertScale)))
     return failure();
+  if (Value table = route.getTable()) {
+    if (logits->rows != plan::Extent::Tokens)
+      return unit.op->emitError("no CPU kernel chooses experts by a table for chosen rows alone");
+    auto packedTable = packMatrix(unit.op->getLoc(), unit.resolve(table));
+    if (failed(packedTable))
+      return failure();
+    spec.table = cast<WeightType>(table.getType()).getShape()[0];
+    SymbolTable::lookupSymbolIn(program, packedTable->symbol)
+        ->setAttr(numbersBelowAttrName, step.getI64IntegerAttr(spec.experts));
+    uses.push_back(use(*packedTable));
+  }
   if (std::string problem = kernels::checkRoute(spec); !problem.empty())
     return unit.op->emitError("no kernel for this router: ") << problem;
   // Numbers of experts are as wide as floats.

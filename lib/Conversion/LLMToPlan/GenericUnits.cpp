@@ -54,9 +54,6 @@ static std::optional<Refusal> whyNotLinear(const Unit &unit) {
 /// added to.
 static std::optional<Refusal> whyNotRouted(const Unit &unit) {
   Operation *first = unit.ops.front();
-  auto route = dyn_cast<RouteOp>(first);
-  if (route && route.getTable())
-    return Refusal{route, "no CPU kernel chooses experts by a table"};
   for (Operation *op : ArrayRef<Operation *>(unit.ops).drop_front())
     if (!isa<ResidualAddOp>(op) || !isa<ExpertSumOp>(first) || unit.ops.size() != 2 ||
         !llvm::is_contained(op->getOperands(), first->getResult(0)) ||
@@ -75,6 +72,13 @@ static std::optional<Refusal> whyNotPrologue(const Unit &unit) {
         return Refusal{user, "stands behind rotary; the attention prologue ends there"};
   }
   return std::nullopt;
+}
+
+/// Of a unit whose kernel computes one operation.
+static std::optional<Refusal> whyNotAlone(const Unit &unit) {
+  if (unit.ops.size() == 1)
+    return std::nullopt;
+  return Refusal{unit.ops[1], "stands in one launch with an operation whose kernel computes it alone"};
 }
 
 /// Of any other unit: one row program, all of whose rows are alike.
@@ -107,8 +111,10 @@ std::optional<Refusal> whyNotTuned(const Unit &unit) {
     return whyNotRouted(unit);
   if (any(CausalConvOp(), TokenShiftOp(), LinearAttentionOp()))
     return whyNotRecurrent(unit);
-  if (any(KVAppendOp(), PagedAttentionOp(), SelectPositionsOp(), HeadLinearOp(), EmbeddingOp(),
-          PositionEmbeddingOp()))
+  if (any(PagedAttentionOp(), JointAttentionOp(), SelectPositionsOp(), SelectEntriesOp(),
+          EntryAppendOp(), PoolTokensOp(), SinkhornOp(), HeadLinearOp()))
+    return whyNotAlone(unit);
+  if (any(KVAppendOp(), EmbeddingOp(), PositionEmbeddingOp()))
     return std::nullopt;
   return any(RotaryOp()) ? whyNotPrologue(unit) : whyNotRows(unit);
 }

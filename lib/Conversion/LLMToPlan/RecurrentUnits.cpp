@@ -133,6 +133,38 @@ LogicalResult Converter::lowerTokenShift(const Unit &unit) {
   return success();
 }
 
+LogicalResult Converter::lowerPool(const Unit &unit) {
+  auto pool = cast<PoolTokensOp>(unit.ops.front());
+  auto values = bufferOf(unit.resolve(pool.getValues()), unit.op);
+  auto gates = bufferOf(unit.resolve(pool.getGates()), unit.op);
+  auto bias = packMatrix(unit.op->getLoc(), unit.resolve(pool.getBias()));
+  if (failed(values) || failed(gates) || failed(bias))
+    return failure();
+  auto state = sequenceState(pool.getState(), pool.getNext(), unit);
+  if (failed(state))
+    return failure();
+  SmallVector<plan::UseAttr> uses;
+  Operands operands(uses);
+  kernels::PoolSpec spec;
+  spec.group = pool.getGroup();
+  spec.width = values->width;
+  spec.overlap = pool.getOverlap();
+  spec.slotBytes = state->bytes;
+  spec.values = stepRows(*values, operands.add(use(*values, plan::Access::Read)));
+  spec.gates = stepRows(*gates, operands.add(use(*gates, plan::Access::Read)));
+  spec.bias = operands.add(use(*bias));
+  spec.state = operands.add(use(state->state, plan::Access::ReadWrite));
+  // Never in place: later tokens read what earlier ones have read.
+  RowBuffer out = newBuffer("pooled", spec.pooled(), values->rows);
+  spec.out = stepRows(out, operands.add(use(out, plan::Access::Write)));
+  if (std::string problem = kernels::checkPool(spec); !problem.empty())
+    return pool.emitError("has no CPU kernel: ") << problem;
+  bind(unit.resolve(pool.getResult()), out);
+  launch(unit.op->getLoc(), kernels::describeKernel(module.getContext(), spec), uses,
+         items(kernels::poolItemsPerSequence(spec), plan::Extent::Sequences), "means of groups");
+  return success();
+}
+
 LogicalResult Converter::lowerLinearAttention(const Unit &unit) {
   auto op = cast<LinearAttentionOp>(unit.ops.front());
   auto state = sequenceState(op.getState(), op.getNext(), unit);

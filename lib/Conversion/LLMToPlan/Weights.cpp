@@ -323,8 +323,12 @@ FailureOr<Converter::PackedWeight> Converter::stateOf(Value cache) {
     declareState(plan::StateKind::Paged, {shape[0], shape[1], 0},
                  shape[0] * shape[1] * options.blockTokens);
     break;
-  case CacheKind::Entries:
-    return emitError(cache.getLoc()) << "no CPU kernel keeps state of groups of tokens";
+  case CacheKind::Entries: {
+    // Each token of a group has its share of the entry's channels at its own position.
+    int64_t share = llvm::divideCeil(shape[1], shape[0]);
+    declareState(plan::StateKind::Paged, {1, 0, share}, share * options.blockTokens);
+    break;
+  }
   case CacheKind::Paged:
   case CacheKind::Window:
     declareState(plan::StateKind::Paged, shape,

@@ -32,6 +32,8 @@ public:
       bias = k.operand(next++);
     if (spec.expertScale)
       expertScale = k.operand(next++);
+    if (spec.table)
+      table = k.operand(next++);
     choice = k.operand(next++);
     weights = k.operand(next++);
     scores = k.scratch();
@@ -45,11 +47,13 @@ public:
       chosen = k.at(choice, k.mul(token, spec.chosen * 4));
       chosenWeights = k.at(weights, k.mul(token, spec.chosen * 4));
       computeScores();
-      computeKeys();
+      if (!spec.table)
+        computeKeys();
       if (spec.groups)
         keepGroups();
+      Value named = spec.table ? namedBy(token) : Value();
       k.loop(k.c(0), k.c(spec.chosen), 1, [&](Value j) {
-        Value best = takeBest(keys, spec.experts);
+        Value best = spec.table ? expertAt(named, j) : takeBest(keys, spec.experts);
         k.store(k.toI32(best), k.at(chosen, k.mul(j, 4)), 4);
         Value weight = spec.normalise == RouterNormalise::Margin ? nearWeight(best)
                                                                  : element(scores, best);
@@ -180,6 +184,18 @@ private:
     });
   }
 
+  /// The table's row of a token.
+  Value namedBy(Value token) {
+    Value ids = k.batch(BatchField::TokenIds);
+    Value id = k.toI64(k.load(k.i32(), k.at(ids, k.mul(token, 4)), 4));
+    return k.at(table, k.mul(id, spec.chosen * 4));
+  }
+  /// Whatever was stored, the number is one of an expert.
+  Value expertAt(Value named, Value j) {
+    Value number = k.minf(element(named, j), k.cf(float(spec.experts - 1)));
+    return k.toI64(k.fptosi(k.maxf(number, k.cf(0)), k.i32()));
+  }
+
   /// The number of the greatest of `count` keys, of equal ones the lowest, which is then taken.
   Value takeBest(Value base, int64_t count) {
     Values best = k.loop(
@@ -269,7 +285,7 @@ private:
 
   KernelBuilder &k;
   const RouteSpec &spec;
-  Value logits, bias, expertScale, choice, weights;
+  Value logits, bias, expertScale, table, choice, weights;
   Value scores, keys, groupKeys;
   /// Of the token at hand.
   Value row, chosen, chosenWeights;
@@ -293,6 +309,9 @@ std::string checkRoute(const RouteSpec &spec) {
   int64_t open = spec.experts;
   if (spec.normalise == RouterNormalise::Margin && (spec.bias || spec.groups))
     return "a margin of the scores goes without bias and groups";
+  if (spec.table < 0 || (spec.table && (spec.bias || spec.groups ||
+                                        spec.normalise == RouterNormalise::Margin)))
+    return "a table goes without bias, groups and a margin";
   if (spec.groups) {
     if (spec.groups < 1 || spec.experts % spec.groups || spec.keep < 1 || spec.keep > spec.groups)
       return std::to_string(spec.experts) + " experts are not " + std::to_string(spec.groups) +
@@ -321,6 +340,8 @@ std::string routeKernelName(const RouteSpec &spec) {
     name += "_s" + std::to_string(llvm::bit_cast<uint32_t>(spec.scale));
   if (spec.expertScale)
     name += "_each";
+  if (spec.table)
+    name += "_t" + std::to_string(spec.table);
   return name;
 }
 

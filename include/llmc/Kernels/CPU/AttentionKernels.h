@@ -1,6 +1,6 @@
 //===- AttentionKernels.h - paged attention and its prologue ----*- C++ -*-===//
 //
-// Two generators over a paged state (layout: docs/Manifest.md).
+// Generators over a paged state (layout: docs/Manifest.md).
 //
 // The *prologue* works on the rows of q, k and v of each token: a norm per head,
 // rotary positions, and the append of k and v to the state; every part optional.
@@ -27,6 +27,13 @@
 // out = a / l, 0 where nothing was seen. The sum of w adds the
 // 16 lane halves of the block, then the lanes as RowKernels.h has it. A row has the
 // same bits in whatever batch, split of items and group it is computed.
+//
+// *Entries* are keys of groups of G tokens; a row at position p sees those of the groups that are
+// complete, n with (n + 1) G <= p + 1. The prologue makes them: for the last token of a group k is
+// appended as entry p div G, turned by the position of the group's first token, and nothing is
+// done for other tokens. Attention with entries goes on, after the positions, with blocks of B
+// entries in ascending order, and a selection is of these; a selection of entries is as one of
+// positions.
 //
 // *Select positions* is an indexer: of the positions up to a token's own it finds those with
 // the greatest sums over heads, ascending,
@@ -57,6 +64,17 @@ struct PagedState {
   int64_t blockBytes() const { return heads * headBytes(); }
   /// Of the values within the bytes of a head.
   int64_t valueOffset() const { return keyWidth * blockTokens * 4; }
+};
+
+/// Entries of groups of tokens as one layer keeps them: each token of a group has its share of the
+/// channels, in order, at its own position (docs/Manifest.md).
+struct EntryState {
+  int64_t group = 0; ///< Tokens an entry; 0: there are no entries.
+  int64_t width = 0; ///< Channels of an entry.
+  int64_t blockTokens = 32;
+
+  int64_t share() const { return (width + group - 1) / group; }
+  int64_t blockBytes() const { return share() * blockTokens * 4; }
 };
 
 /// The heads of q, k or v: head h of token t starts at t*stride + offset + h*width
@@ -105,6 +123,10 @@ struct PrologueSpec {
   bool normAfterRotary = false;
   /// Operand: the state that k and v are appended to.
   std::optional<unsigned> append;
+  /// Not 0: so many tokens make an entry, of one head and without v, and nothing else is done.
+  int64_t group = 0;
+
+  EntryState entries() const { return {group, state.keyWidth, state.blockTokens}; }
 };
 
 /// What is wrong with a spec; empty when nothing is.
@@ -117,7 +139,8 @@ void buildPrologueKernel(mlir::ModuleOp module, const PrologueSpec &spec,
 
 /// Operands: 0 q (read), 1 state (read), 2 out (write), and then those that there are: sinks
 /// (f32[heads]), slopes (f32[heads]), selection (i32[tokens][selected]: ascending positions,
-/// none after the token's own, then -1). Items: heads / itemHeads * tokens: kv head by kv head, in each row by
+/// none after the token's own, or entries, none of an incomplete group, then -1), entries (read).
+/// Items: heads / itemHeads * tokens: kv head by kv head, in each row by
 /// row, in each its query heads. Rows of a step that are consecutive positions of one
 /// sequence and lie in one range of items are computed together, attentionGroupItems at
 /// a time.
@@ -133,12 +156,15 @@ struct AttentionSpec {
   int64_t selected = 0; ///< 0: no selection; else the positions of a row of it.
   /// Of a state that keeps keys alone: the values are their first so many channels.
   int64_t latentValues = 0;
+  /// Not 0: entries of so many tokens are seen too, as wide as the keys, their values likewise.
+  int64_t group = 0;
   /// Query heads of an item, a divisor of those that share a kv head.
   int64_t itemHeads = 1;
   int64_t qStride = 0, qOffset = 0;     ///< Elements; a head is state.keyWidth wide.
   int64_t outStride = 0, outOffset = 0; ///< Elements; a head is valueWidth() wide.
 
   int64_t valueWidth() const { return latentValues ? latentValues : state.valueWidth; }
+  EntryState entries() const { return {group, state.keyWidth, state.blockTokens}; }
 };
 
 /// What is wrong with a spec; empty when nothing is.
@@ -160,10 +186,13 @@ int64_t attentionItemHeads(int64_t heads, int64_t kvHeads);
 struct SelectSpec {
   int64_t heads = 0;       ///< Of q; 0: every place is -1.
   PagedState state;        ///< One head without values.
+  int64_t group = 0;       ///< Not 0: of entries of so many tokens, whose width is the keys'.
   int64_t top = 0;
   int64_t context = 0;     ///< The most positions of a sequence.
   int64_t qStride = 0, qOffset = 0;           ///< Elements; a head is state.keyWidth wide.
   int64_t weightStride = 0, weightOffset = 0; ///< Elements; one a head.
+
+  EntryState entries() const { return {group, state.keyWidth, state.blockTokens}; }
 };
 
 /// What is wrong with a spec; empty when nothing is.

@@ -9,8 +9,8 @@
 //   expert spread   y[t, j] = weights[t, j] * x[t]
 //
 // x, y and weights are f32 rows, a choice is i32 [tokens, chosen]. Whatever the
-// numbers are, NaN among them, a router chooses different experts that exist; a
-// product leaves the row of a choice that names no expert as it was.
+// numbers are, NaN among them, a router chooses experts that exist, and different ones without a
+// table; a product leaves the row of a choice that names no expert as it was.
 //
 //===----------------------------------------------------------------------===//
 #ifndef LLMC_KERNELS_CPU_EXPERTKERNELS_H
@@ -24,14 +24,16 @@ enum class RouterScore : uint8_t { Softmax, Sigmoid, SqrtSoftplus, Identity };
 enum class RouterGroupScore : uint8_t { Max, Top2 };
 enum class RouterNormalise : uint8_t { None, Sum, Softmax, Margin };
 
-/// Operands: logits, bias (if any), expert scale (if any), choice, weights. Items: tokens.
+/// Operands: logits, bias (if any), expert scale (if any), table (if any), choice, weights. Items:
+/// tokens.
 ///
 ///   s = score(l)                  softmax: exp(l - max) / sum, the sum in the order of rows
 ///                                 (RowKernels.h); sqrt_softplus: sqrt(softplus(l))
 ///   c = s + bias
 ///   groups: the `keep` runs of experts / groups whose greatest c, or sum of the two greatest
 ///           c, is greatest
-///   choice: the `chosen` greatest c of these, in descending order
+///   choice: the `chosen` greatest c of these, in descending order; with a table, f32
+///           [rows][chosen], its row of the token's id, in the table's order
 ///   w_j = s[choice_j]             sum: w_j / ((w_0 + w_1 + ...) + 1e-20), ascending;
 ///                                 softmax: of the chosen alone, its sum ascending;
 ///                                 margin: 1 / sum exp(s_e - w_j) over the e that are not among
@@ -51,6 +53,9 @@ struct RouteSpec {
   RouterGroupScore groupScore = RouterGroupScore::Max;
   /// Of RouterNormalise::Margin, which goes without bias and groups.
   float margin = 0;
+  /// Rows of the table, which goes without bias, groups and a margin; 0: there is none. Token ids
+  /// stay below.
+  int64_t table = 0;
 };
 
 std::string checkRoute(const RouteSpec &spec);

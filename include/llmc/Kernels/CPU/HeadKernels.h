@@ -1,13 +1,21 @@
-//===- HeadKernels.h - products of heads with weights of their own -*- C++ -*-===//
+//===- HeadKernels.h - matrices of heads and of tokens ----------*- C++ -*-===//
 //
+// *Products of heads* with weights of their own:
 // y[t][h] = x[t][h] W[h]^T: for each head the product of LinearKernels.h, with the same
 // arithmetic. The weight of a head is packed by itself, one head after another.
+//
+// *Sinkhorn*: a square matrix of each token, c[i][j], is divided so many times, columns first:
+//
+//   columns   c[i][j] = c[i][j] / ((sum over i ascending from 0 of c[i][j]) + epsilon)
+//   rows      c[i][j] = c[i][j] / ((sum over j ascending from 0 of c[i][j]) + epsilon)
+//   columns, then steps - 1 times rows and columns
 //
 //===----------------------------------------------------------------------===//
 #ifndef LLMC_KERNELS_CPU_HEADKERNELS_H
 #define LLMC_KERNELS_CPU_HEADKERNELS_H
 
 #include "llmc/Kernels/CPU/LinearKernels.h"
+#include "llmc/Kernels/CPU/RecurrentKernels.h"
 
 namespace llmc::kernels {
 
@@ -32,6 +40,24 @@ int64_t headLinearKernelFactor(const HeadLinearSpec &spec);
 int64_t headLinearKernelItems(const HeadLinearSpec &spec, const llmc_batch &batch);
 void buildHeadLinearKernel(mlir::ModuleOp module, const HeadLinearSpec &spec,
                            const CPUVariant &variant);
+
+/// The widest matrix of sinkhorn.
+inline constexpr int64_t mostSinkhorn = 64;
+
+/// Operands: x (read) and out (write), rows of n * n elements; out may be x itself where the rows
+/// are the same. Items: rows.
+struct SinkhornSpec {
+  int64_t n = 0;     ///< At most mostSinkhorn.
+  int64_t steps = 0; ///< At least 1.
+  float epsilon = 0;
+  StepRows x, out;
+};
+
+/// What is wrong with a spec; empty when nothing is.
+std::string checkSinkhorn(const SinkhornSpec &spec);
+std::string sinkhornKernelName(const SinkhornSpec &spec);
+void buildSinkhornKernel(mlir::ModuleOp module, const SinkhornSpec &spec,
+                         const CPUVariant &variant);
 
 } // namespace llmc::kernels
 

@@ -1,6 +1,6 @@
 //===- RecurrentKernels.h - mixers with a state per sequence ----*- C++ -*-===//
 //
-// Two generators over a state of fixed size for each sequence, its *slot*
+// Generators over a state of fixed size for each sequence, its *slot*
 // (layout: docs/Manifest.md). An item belongs to one sequence and walks the
 // tokens that the sequence has in the step, in order, with the state in place. At
 // position 0 the state is zeros, whatever the slot holds. All is f32, every
@@ -13,6 +13,15 @@
 //   then the activation, if any
 //
 // or, as a *token shift*, y[t, c] = x[t - 1, c], without weights.
+//
+// *Pooling* of groups of G tokens: for a token at position p and each channel d, over the positions
+// j from the first of its group to p, ascending,
+//
+//   l[j] = gates[j, d] + bias[j mod G, d]; m = max l; e[j] = exp(l[j] - m)
+//   s = sum of e from 0; a = fma chain from 0 of e[j] * values[j, d]; y[p, d] = a / s
+//
+// With overlap a row is two halves: the sums begin with the group before, where there is one, by
+// channel d, and the token's own group follows by channel d of the second half.
 //
 // *Linear attention*, for each head h with key head h / (heads / keyHeads), over
 // the key channels d of the state S[d, :], ascending:
@@ -70,6 +79,30 @@ int64_t convKernelScratch(const ConvSpec &spec);
 /// Groups of 64 channels.
 int64_t convItemsPerSequence(const ConvSpec &spec);
 void buildConvKernel(mlir::ModuleOp module, const ConvSpec &spec, const CPUVariant &variant);
+
+/// Operands: values and gates (read), the bias (read: f32 [group][width]), the state (readwrite)
+/// and out (write), each where the spec says. A slot of the state holds the last kept() rows,
+/// values then gates, oldest first: f32 [kept][2 width]. Items: sequences * poolItemsPerSequence.
+struct PoolSpec {
+  int64_t group = 0; ///< G.
+  int64_t width = 0; ///< Channels of a row of values.
+  bool overlap = false;
+  StepRows values, gates, out;
+  unsigned bias = 0, state = 0; ///< Operands.
+  int64_t slotBytes = 0;        ///< From one sequence's state to the next.
+
+  /// Channels of a result.
+  int64_t pooled() const { return overlap ? width / 2 : width; }
+  int64_t kept() const { return (overlap ? 2 : 1) * group - 1; }
+  int64_t stateBytes() const { return kept() * 2 * width * 4; }
+};
+
+/// What is wrong with a spec; empty when nothing is.
+std::string checkPool(const PoolSpec &spec);
+std::string poolKernelName(const PoolSpec &spec);
+/// Groups of 64 channels of the result.
+int64_t poolItemsPerSequence(const PoolSpec &spec);
+void buildPoolKernel(mlir::ModuleOp module, const PoolSpec &spec, const CPUVariant &variant);
 
 /// Operands: q, k, v, decay, beta and the rank one factors (read), the state (readwrite) and out (write), each
 /// where the spec says; several may be columns of one buffer. Heads of q and k are keyWidth

@@ -21,8 +21,8 @@ AttentionLayout::AttentionLayout(const AttentionSpec &spec) {
   if (step * shared > mostQueries)
     step = 1;
   groupRows = step * std::max<int64_t>(1, llvm::divideCeil(fewestQueries, step * shared));
-  // Every row has positions of its own.
-  if (spec.selected)
+  // Every row has positions, or a number of entries, of its own.
+  if (spec.selected || spec.group)
     groupRows = 1;
   queries = groupRows * shared;
   valueRow = int64_t(llvm::alignTo(spec.valueWidth(), 16));
@@ -42,7 +42,7 @@ AttentionLayout::AttentionLayout(const AttentionSpec &spec) {
   nextMaxima = area(queries + 16);
   factors = area(queries + 16);
   denominators = area(queries + 16);
-  keys = area(spec.selected ? spec.state.keyWidth * spec.state.blockTokens : 0);
+  keys = area(spec.selected || spec.group ? spec.state.keyWidth * spec.state.blockTokens : 0);
   values = area(copiesValues ? valueRow * spec.state.blockTokens : 0);
   bytes = next;
 }
@@ -61,6 +61,8 @@ AttentionEmitter::AttentionEmitter(ModuleOp module, const AttentionSpec &spec,
     slopes = kb.operand(next++);
   if (spec.selected)
     selection = kb.operand(next++);
+  if (spec.group)
+    entries = kb.operand(next++);
   tokens = kb.batch(BatchField::Tokens);
   positions = kb.batch(BatchField::Positions);
   sequences = kb.batch(BatchField::TokenSeq);
@@ -115,7 +117,7 @@ void AttentionEmitter::run() {
 void AttentionEmitter::emitGroup(const Group &group) {
   loadQueries(group);
   reset(group);
-  if (spec.selected) {
+  if (spec.selected && !spec.group) {
     emitSelected(group);
     storeOutputs(group);
     return;
@@ -125,6 +127,10 @@ void AttentionEmitter::emitGroup(const Group &group) {
   if (spec.window || spec.chunk)
     first = kb.div(firstVisible(group, kb.c(0)), spec.state.blockTokens);
   kb.loop(first, kb.add(last, 1), 1, [&](Value index) { emitBlock(group, index, last); });
+  if (spec.group && spec.selected)
+    emitSelected(group);
+  else if (spec.group)
+    emitEntries(group);
   storeOutputs(group);
 }
 
@@ -289,8 +295,12 @@ std::string checkAttention(const AttentionSpec &spec) {
     return "a window, a chunk and a softcap are positive, or 0 for none";
   if (spec.selected < 0)
     return "a selection has positions, or 0 for none";
-  if (spec.selected && (spec.window || spec.chunk || spec.slopes))
+  if (spec.selected && !spec.group && (spec.window || spec.chunk || spec.slopes))
     return "a selection has no window, chunk or slopes beside it";
+  if (spec.group && (spec.group < 2 || spec.group > INT32_MAX || state.heads != 1 ||
+                     !spec.latentValues || spec.chunk || spec.slopes))
+    return "entries of groups of at least 2 tokens are seen beside a latent state of one head, "
+           "without chunks and slopes";
   if (spec.qStride < spec.heads * state.keyWidth || spec.outStride < spec.heads * spec.valueWidth())
     return "rows of q and of the output are at least as far apart as their heads are wide";
   return "";
@@ -306,12 +316,16 @@ std::string attentionKernelName(const AttentionSpec &spec) {
      << ',' << spec.qOffset << ',' << spec.outStride << ',' << spec.outOffset << ','
      << spec.chunk << ',' << spec.itemHeads << ',' << spec.slopes << ',' << spec.selected << ','
      << spec.latentValues;
+  if (spec.group)
+    os << ",g" << spec.group;
   std::string name = "attention_" + std::to_string(spec.heads) + "_" +
                      std::to_string(state.heads) + "_" + std::to_string(state.keyWidth);
   if (spec.window)
     name += "_w" + std::to_string(spec.window);
   if (spec.selected)
     name += "_s" + std::to_string(spec.selected);
+  if (spec.group)
+    name += "_g" + std::to_string(spec.group);
   return name + "_" + llvm::utohexstr(llvm::xxh3_64bits(text), /*LowerCase=*/true, /*Width=*/16);
 }
 

@@ -18,7 +18,7 @@ namespace llmc::kernels {
 /// Sizes that follow from the spec alone, and where scratch holds what (bytes):
 /// queries [Q][Dk], scores [Q][B], sums [Q][valueRow], then per query the running
 /// maximum, the next maximum, the rescaling factor and the running denominator; where keys are
-/// selected, those of a block [Dk][B]; where values do not lie as they are read, those of a
+/// selected or entries, those of a block [Dk][B]; where values do not lie as they are read, those of a
 /// block [B][valueRow].
 struct AttentionLayout {
   explicit AttentionLayout(const AttentionSpec &spec);
@@ -48,7 +48,7 @@ private:
     Value kvHead, row, rows, position, sequence, firstHead, heads;
   };
   /// The block of positions [start, start + B) and the one to be read next; or, with a `count`,
-  /// so many positions that were selected.
+  /// so many positions that were selected, or entries.
   struct Block {
     Value start, keys, values, nextKeys, nextValues, count;
   };
@@ -66,9 +66,13 @@ private:
   /// Puts the first channels of the block's keys into scratch as values.
   void turnValues(Value keys);
   void turnTile(Value keys, Value channel, int64_t channels, int64_t position);
-  /// All blocks of selected positions of the group's one row.
+  /// All blocks of selected positions, or entries, of the group's one row.
   void emitSelected(const Group &group);
+  void emitEntries(const Group &group);
+  /// `count` of them are in scratch.
+  void emitGathered(const Group &group, Value start, Value count);
   void gather(const Group &group, Value chosen, Value count);
+  void gatherEntries(const Group &group, Value count, llvm::function_ref<Value(Value)> number);
 
   // AttentionTiles.cpp
   /// Visits queries [from, to) in tiles of static sizes.
@@ -104,7 +108,7 @@ private:
     return layout.copiesValues ? layout.valueRow : spec.state.valueWidth;
   }
 
-  Value queries, state, out, sinks, slopes, selection;
+  Value queries, state, out, sinks, slopes, selection, entries;
   Value tokens, positions, sequences, table, tableStride;
 };
 

@@ -1,11 +1,12 @@
 //===- AttentionGather.cpp - keys and values put together in scratch ------===//
 //
 // Values that are channels of keys lie position innermost; they are turned once a block, and
-// the queries of a group share the work. Selected positions lie anywhere; their keys are
-// gathered into a block of their own. Both move bits and compute nothing.
+// the queries of a group share the work. Selected positions lie anywhere, entries channel by
+// channel; their keys are gathered into a block of their own. All move bits and compute nothing.
 //
 //===----------------------------------------------------------------------===//
 #include "AttentionEmitter.h"
+#include "EntryWalk.h"
 
 using namespace mlir;
 
@@ -90,6 +91,39 @@ void AttentionEmitter::gather(const Group &group, Value chosen, Value count) {
   });
 }
 
+void AttentionEmitter::gatherEntries(const Group &group, Value count,
+                                     llvm::function_ref<Value(Value)> number) {
+  kb.loop(kb.c(0), count, 1, [&](Value j) {
+    gatherEntry(kb, spec.entries(), {entries, table, tableStride}, group.sequence, number(j),
+                kb.at(kb.scratch(), layout.keys), spec.state.blockTokens, j,
+                at(layout.values, j, layout.valueRow * 4), spec.latentValues);
+  });
+}
+
+void AttentionEmitter::emitEntries(const Group &group) {
+  int64_t size = spec.state.blockTokens;
+  Value complete = kb.div(kb.add(group.position, 1), spec.group);
+  kb.loop(kb.c(0), complete, size, [&](Value first) {
+    Value count = kb.min(kb.sub(complete, first), size);
+    gatherEntries(group, count, [&](Value j) { return kb.add(first, j); });
+    emitGathered(group, first, count);
+  });
+}
+
+void AttentionEmitter::emitGathered(const Group &group, Value start, Value count) {
+  Block block;
+  block.start = start;
+  block.keys = kb.at(kb.scratch(), layout.keys);
+  block.values = kb.at(kb.scratch(), layout.values);
+  block.count = count;
+  forTiles(kb.c(0), group.heads,
+           [&](Value query, int64_t rows) { emitScores(block, query, rows); });
+  emitWeights(group, block, kb.c(0), kb.c(1));
+  forTiles(kb.c(0), group.heads, [&](Value query, int64_t rows) {
+    emitSums(block, query, rows, kb.c(0), count, /*unroll=*/1);
+  });
+}
+
 void AttentionEmitter::emitSelected(const Group &group) {
   int64_t size = spec.state.blockTokens;
   Value row = kb.at(selection, kb.mul(group.row, spec.selected * 4));
@@ -111,18 +145,12 @@ void AttentionEmitter::emitSelected(const Group &group) {
               return kb.andi(kb.lt(n[0], most), kb.le(kb.c32(0), chosen(place)));
             },
             [&](ValueRange n) -> Values { return {kb.add(n[0], 1)}; });
-        gather(group, kb.at(row, kb.mul(first, 4)), count[0]);
-        Block block;
-        block.start = first;
-        block.keys = kb.at(kb.scratch(), layout.keys);
-        block.values = kb.at(kb.scratch(), layout.values);
-        block.count = count[0];
-        forTiles(kb.c(0), group.heads,
-                 [&](Value query, int64_t rows) { emitScores(block, query, rows); });
-        emitWeights(group, block, kb.c(0), kb.c(1));
-        forTiles(kb.c(0), group.heads, [&](Value query, int64_t rows) {
-          emitSums(block, query, rows, kb.c(0), count[0], /*unroll=*/1);
-        });
+        if (spec.group)
+          gatherEntries(group, count[0],
+                        [&](Value j) { return kb.toI64(chosen(kb.add(first, j))); });
+        else
+          gather(group, kb.at(row, kb.mul(first, 4)), count[0]);
+        emitGathered(group, first, count[0]);
         return {kb.add(first, size)};
       });
 }

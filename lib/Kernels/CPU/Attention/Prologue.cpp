@@ -5,7 +5,7 @@
 // which writes the destination, and k and v are copied into the token's slot.
 //
 //===----------------------------------------------------------------------===//
-#include "llmc/Kernels/CPU/AttentionKernels.h"
+#include "EntryWalk.h"
 #include "llmc/Kernels/CPU/Polynomials.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/raw_ostream.h"
@@ -75,6 +75,8 @@ private:
   void stages(const std::optional<HeadNorm> &headNorm, Value from, Value to);
   Value headOf(const HeadRows &rows, Value token, Value head, int64_t width);
   void appendKey(Value from, Value slot);
+  /// Of the last token of a group.
+  void appendEntry(Value token, Value position);
 
   const PrologueSpec &spec;
   ScratchPlan plan;
@@ -239,10 +241,44 @@ void PrologueEmitter::appendKey(Value from, Value slot) {
   });
 }
 
+void PrologueEmitter::appendEntry(Value token, Value position) {
+  Value first = kb.sub(position, kb.c32(int32_t(spec.group - 1)));
+  if (spec.rotary)
+    turnTable(first, token);
+  Value from = headOf(*spec.k, token, kb.c(0), spec.state.keyWidth);
+  Value to = spec.kNorm || spec.rotary ? kb.at(kb.scratch(), plan.head) : from;
+  stages(spec.kNorm, from, to);
+  Value sequences = kb.batch(BatchField::TokenSeq);
+  Value sequence = kb.toI64(kb.load(kb.i32(), kb.at(sequences, kb.mul(token, 4)), 4));
+  EntryPlaces places{operands[*spec.append], kb.batch(BatchField::BlockTable),
+                     kb.batch(BatchField::TableStride)};
+  Value number = kb.div(kb.toI64(first), spec.group);
+  forEntryRuns(kb, spec.entries(), places, sequence, number, [&](const EntryRun &run) {
+    Value source = kb.at(to, kb.mul(run.channel, 4)), bytes = kb.mul(run.count, 4);
+    Value full = kb.mul(kb.div(run.count, lanes), lanes * 4);
+    kb.loop(kb.c(0), full, lanes * 4, [&](Value at) {
+      kb.store(kb.load(kb.vecF(), kb.at(source, at), 4), kb.at(run.pointer, at), 4);
+    });
+    kb.loop(full, bytes, 4, [&](Value at) {
+      kb.store(kb.load(kb.f32(), kb.at(source, at), 4), kb.at(run.pointer, at), 4);
+    });
+  });
+}
+
 void PrologueEmitter::run() {
   const PagedState &state = spec.state;
   for (unsigned i = 0, count = operandCount(spec); i < count; ++i)
     operands.push_back(kb.operand(i));
+  if (spec.group) {
+    Value positions = kb.batch(BatchField::Positions);
+    kb.loop(kb.begin(), kb.end(), 1, [&](Value token) {
+      Value position = kb.load(kb.i32(), kb.at(positions, kb.mul(token, 4)), 4);
+      Value place = kb.rem(kb.toI64(position), spec.group);
+      kb.ifThen(kb.eq(place, spec.group - 1), [&] { appendEntry(token, position); });
+    });
+    kb.finish();
+    return;
+  }
   Value positions = kb.batch(BatchField::Positions);
   Value sequences = kb.batch(BatchField::TokenSeq);
   Value table = kb.batch(BatchField::BlockTable), tableStride = kb.batch(BatchField::TableStride);
@@ -340,6 +376,11 @@ std::string checkPrologue(const PrologueSpec &spec) {
     return "an append needs k and the state's layout";
   if (spec.append && bool(spec.v) != (state.valueWidth > 0))
     return "an append needs v exactly where the state keeps values";
+  if (spec.group && (spec.group < 2 || spec.group > INT32_MAX || !spec.append || spec.q ||
+                     spec.kOut || state.heads != 1 || state.valueWidth))
+    return "an entry is one head, appended for a group of at least 2 tokens without q and v";
+  if (spec.group && spec.rotary && spec.rotary->beyond)
+    return "entries turn by one row of frequencies";
   return "";
 }
 
@@ -362,6 +403,8 @@ std::string prologueKernelName(const PrologueSpec &spec) {
   os << spec.normAfterRotary;
   if (spec.append)
     os << 'a' << *spec.append;
+  if (spec.group)
+    os << 'g' << spec.group;
 
   std::string name = "prologue";
   if (spec.qNorm || spec.kNorm)
@@ -369,7 +412,7 @@ std::string prologueKernelName(const PrologueSpec &spec) {
   if (spec.rotary)
     name += "_rotary";
   if (spec.append)
-    name += "_append";
+    name += spec.group ? "_entry" : "_append";
   return name + "_" + llvm::utohexstr(llvm::xxh3_64bits(text), /*LowerCase=*/true, /*Width=*/16);
 }
 

@@ -4,7 +4,7 @@
 // taken is found bit by bit, from the highest: of 32 counts none depends on how the scores lie.
 //
 //===----------------------------------------------------------------------===//
-#include "llmc/Kernels/CPU/AttentionKernels.h"
+#include "EntryWalk.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/raw_ostream.h"
@@ -16,6 +16,12 @@ namespace llmc::kernels {
 namespace {
 
 constexpr int64_t lanes = 16;
+
+/// Bytes of the scores; behind them is a block of entries.
+int64_t gatheredOffset(const SelectSpec &spec) {
+  int64_t keys = spec.group ? spec.context / spec.group : spec.context;
+  return int64_t(llvm::alignTo(keys, spec.state.blockTokens)) * 4;
+}
 
 class SelectEmitter {
 public:
@@ -34,15 +40,20 @@ private:
   Value countFrom(Value least, Value count, bool above);
   void takeAll(Value count, Value to);
   void takeBest(Value count, Value to);
+  void scoreAll(Value token, Value count);
   /// x <= y of unsigned numbers.
   Value le(Value x, Value y) {
     return arith::CmpIOp::create(kb.builder(), kb.loc(), arith::CmpIPredicate::ule, x, y);
   }
 
+  Value entry(Value array, Value index) {
+    return kb.toI64(kb.load(kb.i32(), kb.at(array, kb.mul(index, 4)), 4));
+  }
   int64_t vectors() const { return spec.state.blockTokens / lanes; }
 
   const SelectSpec &spec;
   KernelBuilder kb;
+  Value q, weights, state, sequences, table, tableStride;
 };
 
 /// `sums`, a vector for each 16 positions of the block, with so many heads added.
@@ -142,6 +153,28 @@ void SelectEmitter::takeBest(Value count, Value to) {
   });
 }
 
+/// Scores of the keys below `count`, block by block; entries are put into blocks first.
+void SelectEmitter::scoreAll(Value token, Value count) {
+  int64_t size = spec.state.blockTokens;
+  Value sequence = entry(sequences, token);
+  Value query = kb.at(kb.at(q, spec.qOffset * 4), kb.mul(token, spec.qStride * 4));
+  Value weight = kb.at(kb.at(weights, spec.weightOffset * 4), kb.mul(token, spec.weightStride * 4));
+  Value gathered = kb.at(kb.scratch(), gatheredOffset(spec));
+  kb.loop(kb.c(0), kb.ceilDiv(count, size), 1, [&](Value index) {
+    Value first = kb.mul(index, size), keys = gathered;
+    if (spec.group) {
+      kb.loop(kb.c(0), kb.min(kb.sub(count, first), size), 1, [&](Value j) {
+        gatherEntry(kb, spec.entries(), {state, table, tableStride}, sequence, kb.add(first, j),
+                    keys, size, j);
+      });
+    } else {
+      Value number = entry(table, kb.add(kb.mul(sequence, tableStride), index));
+      keys = kb.at(state, kb.mul(number, spec.state.blockBytes()));
+    }
+    scoreBlock(keys, query, weight, kb.at(kb.scratch(), kb.mul(first, 4)));
+  });
+}
+
 void SelectEmitter::run() {
   if (!spec.heads) {
     Value out = kb.operand(0);
@@ -151,28 +184,22 @@ void SelectEmitter::run() {
     kb.finish();
     return;
   }
-  Value q = kb.operand(0), weights = kb.operand(1), state = kb.operand(2), out = kb.operand(3);
-  Value positions = kb.batch(BatchField::Positions), sequences = kb.batch(BatchField::TokenSeq);
-  Value table = kb.batch(BatchField::BlockTable), tableStride = kb.batch(BatchField::TableStride);
-  int64_t size = spec.state.blockTokens;
-  auto entry = [&](Value array, Value index) {
-    return kb.toI64(kb.load(kb.i32(), kb.at(array, kb.mul(index, 4)), 4));
-  };
+  q = kb.operand(0);
+  weights = kb.operand(1);
+  state = kb.operand(2);
+  Value out = kb.operand(3), positions = kb.batch(BatchField::Positions);
+  sequences = kb.batch(BatchField::TokenSeq);
+  table = kb.batch(BatchField::BlockTable);
+  tableStride = kb.batch(BatchField::TableStride);
   kb.loop(kb.begin(), kb.end(), 1, [&](Value token) {
     Value count = kb.add(entry(positions, token), 1);
+    if (spec.group)
+      count = kb.div(count, spec.group);
     Value to = kb.at(out, kb.mul(token, spec.top * 4));
     kb.ifElse(
         kb.le(count, kb.c(spec.top)), [&] { takeAll(count, to); },
         [&] {
-          Value sequence = entry(sequences, token);
-          Value query = kb.at(kb.at(q, spec.qOffset * 4), kb.mul(token, spec.qStride * 4));
-          Value weight =
-              kb.at(kb.at(weights, spec.weightOffset * 4), kb.mul(token, spec.weightStride * 4));
-          kb.loop(kb.c(0), kb.ceilDiv(count, size), 1, [&](Value index) {
-            Value number = entry(table, kb.add(kb.mul(sequence, tableStride), index));
-            Value keys = kb.at(state, kb.mul(number, spec.state.blockBytes()));
-            scoreBlock(keys, query, weight, kb.at(kb.scratch(), kb.mul(index, size * 4)));
-          });
+          scoreAll(token, count);
           takeBest(count, to);
         });
   });
@@ -197,6 +224,8 @@ std::string checkSelect(const SelectSpec &spec) {
   if (spec.top <= 0 || spec.context <= 0 || spec.context > INT32_MAX - state.blockTokens)
     return "so many positions of a context are selected, they are " + std::to_string(spec.top) +
            " of " + std::to_string(spec.context);
+  if (spec.group && (spec.group < 2 || spec.group > INT32_MAX))
+    return "entries are of groups of at least 2 tokens, not of " + std::to_string(spec.group);
   if (spec.qStride < spec.heads * state.keyWidth || spec.weightStride < spec.heads ||
       spec.qOffset < 0 || spec.weightOffset < 0)
     return "rows of q and of the weights are at least as far apart as their heads are wide";
@@ -209,6 +238,8 @@ std::string selectKernelName(const SelectSpec &spec) {
   os << spec.heads << ',' << spec.state.keyWidth << ',' << spec.state.blockTokens << ','
      << spec.top << ',' << spec.context << ',' << spec.qStride << ',' << spec.qOffset << ','
      << spec.weightStride << ',' << spec.weightOffset;
+  if (spec.group)
+    os << ",g" << spec.group;
   return "select_" + std::to_string(spec.heads) + "_" + std::to_string(spec.state.keyWidth) + "_" +
          std::to_string(spec.top) + "_" +
          llvm::utohexstr(llvm::xxh3_64bits(text), /*LowerCase=*/true, /*Width=*/16);
@@ -217,7 +248,8 @@ std::string selectKernelName(const SelectSpec &spec) {
 int64_t selectKernelScratch(const SelectSpec &spec) {
   if (!spec.heads)
     return 0;
-  return int64_t(llvm::alignTo(spec.context, spec.state.blockTokens)) * 4;
+  return gatheredOffset(spec) +
+         (spec.group ? spec.state.keyWidth * spec.state.blockTokens * 4 : 0);
 }
 
 int64_t selectKernelItems(const SelectSpec &, const llmc_batch &batch) { return batch.tokens; }
