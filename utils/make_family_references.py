@@ -277,6 +277,14 @@ CASES = {
         "num_hash_layers": 1, "compress_ratios": [0, 4, 128, 4], "compress_rate_csa": 2, "compress_rate_hca": 3,
         "qk_rope_head_dim": 4, "rope_theta": 100.0, "compress_rope_theta": 1000.0,
         "rope_scaling": {"type": "yarn", "factor": 4.0, "beta_fast": 3.0, "beta_slow": 1.0, "original_max_position_embeddings": 16}}),
+    "rwkv4": ("rwkv", {"vocab_size": VOCABULARY, "hidden_size": 24, "num_hidden_layers": 3, "attention_hidden_size": 24, "intermediate_size": 40,
+                       "layer_norm_epsilon": 3e-3, "context_length": 64, "bos_token_id": 0, "eos_token_id": 0, "rescale_every": 0}),
+    # As many tokens as the indexer's blocks hold in all, 12 by 4: all of them are seen.
+    "minimax_m3": ("minimax_m3_vl_text", {
+        **BASE, **RMS, "head_dim": 8, "rotary_dim": 4, "num_local_experts": 8, "num_experts_per_tok": 3, "intermediate_size": 12,
+        "dense_intermediate_size": 40, "shared_intermediate_size": 20, "index_n_heads": 2, "index_head_dim": 4, "index_block_size": 4,
+        "index_topk_blocks": 12, "layer_types": ["full_attention", "minimax_m3_sparse", "minimax_m3_sparse"], "swiglu_limit": 0.8,
+        "mlp_layer_types": ["dense", "sparse", "sparse"], **rope(partial_rotary_factor=0.5)}),
     # Both kinds of attention twice, one of them behind a dense layer.
     "bailing_hybrid": ("bailing_hybrid", {
         **{key: value for key, value in LATENT.items() if key != "n_routed_experts"}, "num_hidden_layers": 4, "num_local_experts": 8,
@@ -297,13 +305,28 @@ COMPUTED = (".slope_rate", ".query_decay", ".key_decay", ".diagonal_decay")
 
 # Names of the release where transformers saves others.
 RELEASED = {"deepseek_v4": [("model.", ""), ("embed_tokens", "embed"), ("attn.norm", "attn.kv_norm"),
-                            ("hc_head.hc_", "hc_head_")]}
+                            ("hc_head.hc_", "hc_head_")],
+            "minimax_m3": [(".mlp.shared_experts.", ".block_sparse_moe.shared_experts."), (".indexer.", ".index_"),
+                           (".mlp.gate.e_score", ".block_sparse_moe.e_score"), (".mlp.gate.", ".block_sparse_moe.gate.")]}
 
 
-def released(case, name):
+# And tensors of the release that transformers saves as one, or as one for all experts.
+JOINED = {"minimax_m3": [(".mlp.experts.gate_up_proj", ".block_sparse_moe.experts.{e}.{}.weight", ["w1", "w3"]),
+                         (".mlp.experts.down_proj", ".block_sparse_moe.experts.{e}.{}.weight", ["w2"]),
+                         (".gate_up_proj.weight", ".{}.weight", ["gate_proj", "up_proj"])]}
+
+
+def released(case, name, shape):
+    """The names and shapes whose elements, one tensor after another, are those of what transformers saves."""
+    for end, template, parts in JOINED.get(case, []):
+        if name.endswith(end):
+            stem, experts = name.removesuffix(end), shape[0] if "{e}" in template else 1
+            rows = [shape[-2] // len(parts), shape[-1]]
+            return [found for e in range(experts) for part in parts
+                    for found in released(case, stem + template.replace("{e}", str(e)).format(part), rows)]
     for saved, other in RELEASED.get(case, []):
         name = name.replace(saved, other)
-    return name
+    return [(name, shape)]
 
 
 def tiny(case):
@@ -338,9 +361,12 @@ def reference(case, folder):
     # What follows from the config is no weight of published checkpoints.
     stored = {name: list(tensor.shape) for name, tensor in load_file(file).items()
               if not name.endswith(COMPUTED)}
-    save_file({name: torch.tensor(drawn_weights.weights(released(case, name), shape)).reshape(shape)
-               for name, shape in stored.items()}, file, {"format": "pt"})
-    stored = {released(case, name): shape for name, shape in stored.items()}
+    def drawn(name, shape):
+        parts = [torch.tensor(drawn_weights.weights(*part)) for part in released(case, name, shape)]
+        return torch.cat(parts).reshape(shape)
+
+    save_file({name: drawn(name, shape) for name, shape in stored.items()}, file, {"format": "pt"})
+    stored = dict(part for name, shape in stored.items() for part in released(case, name, shape))
     # Every cast to f32 of the published code stays in f64.
     torch.Tensor.float = torch.Tensor.double
     torch.Tensor.to = staying_wide(torch.Tensor.to)
