@@ -1,12 +1,15 @@
 """The logits of a prompt have the same bits however the steps are cut, shared and watched.
 
-usage: invariance.py FOLDER --work DIR [--compile-option OPTION]...
+usage: invariance.py FOLDER|CASE --work DIR [--compile-option OPTION]...
+
+FOLDER holds a model and golden.safetensors, CASE is one of test/Inputs/families.
 """
 import argparse
 import shutil
 import sys
 from pathlib import Path
 
+import families
 import tensors
 
 LOGITS = ["--only", "logits"]
@@ -22,8 +25,13 @@ def main():
     shutil.rmtree(work, ignore_errors=True)
     work.mkdir(parents=True)
 
-    ids = list(tensors.read(arguments.folder / "golden.safetensors")["input_ids"][1])
-    artifact = tensors.compile_model(arguments.folder, work / "artifact",
+    model = arguments.folder
+    if model.is_dir():
+        ids = list(tensors.read(model / "golden.safetensors")["input_ids"][1])
+    else:
+        model = work / "model"
+        ids = families.write(arguments.folder.name, model)["prompt"]
+    artifact = tensors.compile_model(model, work / "artifact",
                                      *arguments.compile_option)
     prompt = tensors.write_prompt(work / "prompt", ids)
     other = tensors.write_prompt(work / "other", ids[::-1][: len(ids) // 2 + 1])
