@@ -11,10 +11,10 @@
 #include "WorkerTeam.h"
 #include "llmc/Dialect/Plan/IR/PlanOps.h"
 #include "llmc/Frontend/ResolvedModel.h"
-#include "llmc/InitAllDialects.h"
 #include "llmc/Kernels/CPU/Backend.h"
 #include "llmc/Kernels/NVPTX/Backend.h"
 #include "llmc/Kernels/Passes.h"
+#include "llmc/Pipelines/ModelContext.h"
 #include "llmc/Support/Target.h"
 #include "llmc/Support/Error.h"
 #include "llmc/Target/Manifest/Manifest.h"
@@ -245,13 +245,10 @@ int compileModel(const CompileOptions &options, llvm::raw_ostream &out) {
   }
   Progress progress(/*line=*/true);
   Explanation explanation(llvm::errs());
-  DialectRegistry registry;
-  registerAllDialects(registry);
-  MLIRContext context(registry, MLIRContext::Threading::DISABLED);
   llvm::StdThreadPool pool(llvm::hardware_concurrency(options.threads));
+  std::unique_ptr<MLIRContext> owned = makeModelContext();
+  MLIRContext &context = *owned;
   context.setThreadPool(pool);
-  // A message names the op and its place; the IR itself is in --dump-phases.
-  context.printOpOnDiagnostic(false);
   bool failedWithError = false;
   context.getDiagEngine().registerHandler([&](Diagnostic &diagnostic) {
     failedWithError |= diagnostic.getSeverity() == DiagnosticSeverity::Error;

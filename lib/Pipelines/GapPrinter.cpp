@@ -126,6 +126,8 @@ std::string GapReport::toJson() const {
   root.set("model", Json::makeString(model));
   root.set("target", Json::makeString(target));
   root.set("target_file", Json::makeString(targetFile));
+  root.set("weights", Json::makeString(weights));
+  root.set("weights_from", Json::makeString(weightsFrom));
   root.set("prompt_tokens", Json::makeInt(options.promptTokens));
   root.set("context", Json::makeInt(options.context));
   root.set("verdict", Json::makeString(ok() ? "complete" : "missing"));
@@ -149,6 +151,11 @@ std::string GapReport::toText() const {
   }
   out << formatv("{0} on {1}: {2} operators, {3} covered, {4} composable, {5} missing\n", model,
                  target, rows.size(), rows.size() - missing - composable, composable, missing);
+  if (weightsFrom == "config" || weightsFrom == "assumed")
+    out << "weights: " << weights
+        << (weightsFrom == "config" ? ", by the config"
+                                    : ", assumed: neither headers nor the config's 'dtype' say it")
+        << "\n";
   out << formatv("prompt of {0} tokens: {1} multiply-adds, {2}B; one token behind {3}: {4} "
                  "multiply-adds, {5}B\n\n",
                  options.promptTokens, amount(prefill.multiplyAdds), amount(prefill.bytes()),

@@ -8,6 +8,7 @@
 #include "llmc/Dialect/Plan/IR/PlanOps.h"
 #include "llmc/Pipelines/Phases.h"
 #include "llmc/Support/Error.h"
+#include "llmc/Support/Target.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Pass/PassManager.h"
@@ -115,18 +116,22 @@ private:
   bool composes(Operation *op, Row &row) {
     OwningOpRef<ModuleOp> program = programOf(op);
     IRRewriter rewriter(program->getContext());
-    Location placeholder = placeholderLocation(program->getContext());
     constexpr unsigned mostRounds = 8;
     for (unsigned round = 0; round < mostRounds; ++round) {
-      SmallVector<Operation *> uncovered;
-      program->walk([&](Operation *inner) {
+      SmallVector<Operation *> parts = operatorsOf(*program), uncovered;
+      std::vector<std::string> makers;
+      for (Operation *inner : parts) {
         std::string by;
-        if (isOperator(inner) && inner->getLoc() != placeholder &&
-            !whyNot(inner, *programOf(inner), by).empty())
+        // The first program has the operation that is known to be uncovered.
+        bool isKnown = round == 0 && parts.size() == 1;
+        if (isKnown || !whyNot(inner, *programOf(inner), by).empty())
           uncovered.push_back(inner);
-      });
+        else
+          addMakers(makers, by);
+      }
       if (uncovered.empty()) {
-        describe(*program, row);
+        row.by = llvm::join(makers, ", ");
+        describe(parts, row);
         return true;
       }
       for (Operation *inner : uncovered) {
@@ -138,24 +143,33 @@ private:
     return false;
   }
 
-  void describe(ModuleOp program, Row &row) {
-    llvm::MapVector<StringRef, int64_t> counts;
-    std::vector<std::string> makers;
+  /// Those of a program of one operation, without what makes it a program.
+  static SmallVector<Operation *> operatorsOf(ModuleOp program) {
+    SmallVector<Operation *> found;
+    Location placeholder = placeholderLocation(program.getContext());
     program.walk([&](Operation *inner) {
-      if (!isOperator(inner) || inner->getLoc() == placeholderLocation(program.getContext()))
-        return;
+      if (isOperator(inner) && inner->getLoc() != placeholder)
+        found.push_back(inner);
+    });
+    return found;
+  }
+
+  /// `by` as `whyNot` gives it, each once.
+  static void addMakers(std::vector<std::string> &makers, StringRef by) {
+    for (StringRef maker : llvm::split(by, ", "))
+      if (!llvm::is_contained(makers, maker))
+        makers.push_back(maker.str());
+  }
+
+  void describe(ArrayRef<Operation *> parts, Row &row) {
+    llvm::MapVector<StringRef, int64_t> counts;
+    for (Operation *inner : parts) {
       ++counts[inner->getName().getStringRef()];
       row.composedPrefill += workOf(inner, prefillStep(options)) * double(row.calls);
       row.composedDecode += workOf(inner, decodeStep(options)) * double(row.calls);
-      std::string by;
-      (void)whyNot(inner, *programOf(inner), by);
-      for (StringRef maker : llvm::split(by, ", "))
-        if (!llvm::is_contained(makers, maker))
-          makers.push_back(maker.str());
-    });
+    }
     for (auto [name, count] : counts)
       row.composedOf.push_back(count == 1 ? name.str() : std::to_string(count) + " " + name.str());
-    row.by = llvm::join(makers, ", ");
   }
 
 public:
@@ -172,6 +186,29 @@ private:
 };
 
 } // namespace
+
+frontend::TargetFile readTarget(const std::string &nameOrFile, const std::string &folder,
+                                MLIRContext &context) {
+  using frontend::TargetFile;
+  TargetFile target = TargetFile::read(nameOrFile, folder);
+  if (!target.compilesAs.empty() && !findTarget(target.compilesAs))
+    throw InputError(target.file + ": 'compiles_as' is '" + target.compilesAs +
+                     "', which llmc-opt does not know; known: " + targetNames());
+  std::vector<std::string> known = operatorNames(context);
+  for (const auto &[op, covered] : target.operators) {
+    if (!llvm::is_contained(known, op))
+      throw InputError(covered.position + ": '" + op + "' is no operator" +
+                       TargetFile::nearTo(op, known) +
+                       "; docs/Reference/LLM.md lists them, and llmc gaps those of a model");
+    std::vector<std::string> facts = factNames(op, context);
+    for (const auto &[fact, values] : covered.only)
+      if (!llvm::is_contained(facts, fact))
+        throw InputError(covered.position + ": '" + fact + "' is no fact of " + op +
+                         TargetFile::nearTo(fact, facts) + "; its facts are " +
+                         llvm::join(facts, ", "));
+  }
+  return target;
+}
 
 GapReport findGaps(ModuleOp module, const frontend::TargetFile &target,
                    const GapOptions &options) {

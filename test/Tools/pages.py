@@ -35,6 +35,15 @@ for name in commands:
         if name not in script:
             sys.exit(f"no completion of {name}")
 if sorted(page.name for page in FOLDER.glob("*.1")) != sorted(
-        ["llmc.1", *(f"llmc-{name}.1" for name in commands)]):
+        ["llmc.1", "llmc-opt.1", *(f"llmc-{name}.1" for name in commands)]):
     sys.exit("other pages than commands")
+# The compiler's own program has the flags of llmc compile.
+compiler = subprocess.run(["llmc-opt", "--help-compile"], capture_output=True, text=True,
+                          check=True).stdout
+page = (FOLDER / "llmc-opt.1").read_text().replace("\\-", "-")
+for flag in set(re.findall(r"^  (?:-\w,)?(--[\w-]+)", compiler, re.M)):
+    if not re.search(rf"{flag}\b(?!-)", page):
+        sys.exit(f"llmc-opt.1 has no {flag}")
+if ".TH LLMC-OPT 1" not in page or ".B llmc-opt\n" not in page:
+    sys.exit("llmc-opt.1 is the page of something else")
 print(f"{len(commands)} commands, {flags} flags")

@@ -2,35 +2,21 @@
 #include "Commands.h"
 
 #include "llmc/Frontend/ResolvedModel.h"
-#include "llmc/InitAllDialects.h"
 #include "llmc/Pipelines/Compiler.h"
+#include "llmc/Pipelines/ModelContext.h"
 #include "llmc/Reference/Trace.h"
 #include "llmc/Support/Error.h"
-
-#include "mlir/IR/Diagnostics.h"
-#include "mlir/IR/MLIRContext.h"
-
-#include <iostream>
 
 namespace llmc {
 
 static std::vector<rt::TraceTensor> traceWithEvaluator(const TraceRequest &request) {
-  mlir::DialectRegistry registry;
-  registerAllDialects(registry);
-  mlir::MLIRContext context(registry, mlir::MLIRContext::Threading::DISABLED);
-  std::string messages;
-  context.getDiagEngine().registerHandler([&](mlir::Diagnostic &diagnostic) {
-    if (diagnostic.getSeverity() == mlir::DiagnosticSeverity::Error)
-      messages += (messages.empty() ? "" : "; ") + diagnostic.str();
-    else if (diagnostic.getSeverity() != mlir::DiagnosticSeverity::Note)
-      std::cerr << "llmc: " << diagnostic.str() << "\n";
-    return mlir::success();
-  });
+  std::unique_ptr<mlir::MLIRContext> context = makeModelContext();
+  ErrorCollector messages(*context, /*printsRemarks=*/true);
   DescriptionOptions descriptions{request.descriptions, request.excludedDescriptions,
                                   request.acceptedKeys, request.quantize};
-  ImportedModel model = importModelFrom(request.subject, descriptions, context);
+  ImportedModel model = importModelFrom(request.subject, descriptions, *context);
   if (!model.module)
-    throw InputError(messages);
+    throw InputError(messages.text());
   if (!model.resolved)
     throw InputError(request.subject + ": a .mlir file has no weights to trace with");
   model.resolved->requireWeights();
@@ -52,7 +38,7 @@ static std::vector<rt::TraceTensor> traceWithEvaluator(const TraceRequest &reque
   auto traced = reference::traceModel(*model.module, weights, prompt, options);
   if (!traced)
     throw InputError(llvm::toString(traced.takeError()) +
-                     (messages.empty() ? "" : "; " + messages));
+                     (messages.errors.empty() ? "" : "; " + messages.text()));
 
   std::vector<rt::TraceTensor> tensors;
   for (reference::TraceTensor &tensor : *traced) {

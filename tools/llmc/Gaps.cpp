@@ -2,16 +2,13 @@
 #include "Commands.h"
 
 #include "llmc/Frontend/DescriptionOptions.h"
-#include "llmc/InitAllDialects.h"
+#include "llmc/Frontend/Importer.h"
+#include "llmc/Frontend/ResolvedModel.h"
 #include "llmc/Pipelines/CompileFlags.h"
 #include "llmc/Pipelines/Compiler.h"
 #include "llmc/Pipelines/GapReport.h"
+#include "llmc/Pipelines/ModelContext.h"
 #include "llmc/Support/Error.h"
-#include "llmc/Support/Target.h"
-
-#include "mlir/IR/Diagnostics.h"
-#include "mlir/IR/MLIRContext.h"
-#include "mlir/Pass/PassManager.h"
 
 #include <CLI/CLI.hpp>
 #include <filesystem>
@@ -29,26 +26,23 @@ struct GapArguments {
 
 /// The model after import and normalisation; throws InputError.
 ImportedModel importForReport(const GapArguments &arguments, mlir::MLIRContext &context) {
-  std::string problems;
-  mlir::ScopedDiagnosticHandler handler(&context, [&](mlir::Diagnostic &diagnostic) {
-    if (diagnostic.getSeverity() == mlir::DiagnosticSeverity::Error)
-      problems += (problems.empty() ? "" : "\n") + diagnostic.str();
-    else if (diagnostic.getSeverity() == mlir::DiagnosticSeverity::Remark)
-      std::cerr << "llmc: remark: " << diagnostic.str() << "\n";
-    return mlir::success();
-  });
+  ErrorCollector problems(context, /*printsRemarks=*/true);
   ImportedModel model = importModelFrom(arguments.model, arguments.descriptions, context);
-  bool isGood = bool(model.module);
-  for (Phase phase : {Phase::Import, Phase::Normalize}) {
-    if (!isGood)
-      break;
-    mlir::PassManager pm(&context, mlir::ModuleOp::getOperationName());
-    buildPhasePipeline(pm, phase, PhaseOptions());
-    isGood = mlir::succeeded(pm.run(*model.module));
-  }
-  if (!isGood)
-    throw InputError(problems.empty() ? arguments.model + ": cannot be imported" : problems);
+  if (!model.module || runPhases(*model.module, Phase::Import, Phase::Normalize))
+    throw InputError(problems.errors.empty() ? arguments.model + ": cannot be imported"
+                                             : problems.text());
   return model;
+}
+
+/// What the bytes of the report count.
+void sayStorage(GapReport &report, const frontend::ResolvedModel *model) {
+  report.weights = "as stored";
+  report.weightsFrom = model ? "headers" : "program";
+  if (!model || model->source->checkpoint)
+    return;
+  llvm::StringRef published = frontend::publishedStorage(*model->source);
+  report.weights = published.empty() ? "f32" : published.str();
+  report.weightsFrom = published.empty() ? "assumed" : "config";
 }
 } // namespace
 
@@ -81,21 +75,16 @@ void addGapsCommand(CLI::App &app, int &exitCode) {
   addDescriptionFlags(*command, arguments->descriptions,
                       "Config key that may be unknown (repeatable)");
   command->callback([arguments, &exitCode] {
+    std::unique_ptr<mlir::MLIRContext> context = makeModelContext();
     std::filesystem::path shared = sharedFiles();
     frontend::TargetFile target =
-        frontend::TargetFile::read(arguments->target, (shared / "targets").string());
-    if (!target.compilesAs.empty() && !findTarget(target.compilesAs))
-      throw InputError(target.file + ": 'compiles_as' is '" + target.compilesAs +
-                       "', which llmc-opt does not know; known: " + targetNames());
-    mlir::DialectRegistry registry;
-    registerAllDialects(registry);
-    mlir::MLIRContext context(registry, mlir::MLIRContext::Threading::DISABLED);
-    context.printOpOnDiagnostic(false);
-    ImportedModel model = importForReport(*arguments, context);
+        readTarget(arguments->target, (shared / "targets").string(), *context);
+    ImportedModel model = importForReport(*arguments, *context);
     GapReport report = findGaps(*model.module, target, arguments->options);
     if (auto facts = (*model.module)->getAttrOfType<mlir::DictionaryAttr>("llm.model"))
       if (auto name = facts.getAs<mlir::StringAttr>("architecture"))
         report.model = name.str();
+    sayStorage(report, model.resolved.get());
     if (!arguments->specifications.empty())
       for (const std::string &file :
            writeSpecifications(report, arguments->specifications,

@@ -4,16 +4,13 @@
 #include "llmc/Frontend/Description.h"
 #include "llmc/Frontend/DescriptionOptions.h"
 #include "llmc/Frontend/Inspect.h"
-#include "llmc/InitAllDialects.h"
 #include "llmc/Pipelines/CompileFlags.h"
 #include "llmc/Pipelines/Compiler.h"
 #include "llmc/Pipelines/GapReport.h"
+#include "llmc/Pipelines/ModelContext.h"
 #include "llmc/Support/Error.h"
 #include "llmc/Support/Target.h"
 
-#include "mlir/IR/Diagnostics.h"
-#include "mlir/IR/MLIRContext.h"
-#include "mlir/Pass/PassManager.h"
 #include "llvm/ADT/StringExtras.h"
 
 #include <CLI/CLI.hpp>
@@ -45,12 +42,8 @@ void findChip(InspectArguments &arguments) {
   if (!llvm::is_contained(names, target) && !std::filesystem::exists(target, error))
     throw UsageError("--target=" + target + " is not known; known: " + targetNames() +
                      ", a file that describes a chip (targets/README.md), and those that ship: " +
-                     llvm::join(names, ", "));
-  arguments.chip = frontend::TargetFile::read(target, folder);
-  if (const std::string &compiled = arguments.chip->compilesAs;
-      !compiled.empty() && !findTarget(compiled))
-    throw InputError(arguments.chip->file + ": 'compiles_as' is '" + compiled +
-                     "', which llmc-opt does not know; known: " + targetNames());
+                     llvm::join(names, ", ") + frontend::TargetFile::nearTo(target, names));
+  arguments.chip = readTarget(target, folder, *makeModelContext());
   arguments.inspect.target = arguments.chip->name;
 }
 
@@ -76,35 +69,21 @@ void gradeOperators(frontend::InspectReport &report, mlir::ModuleOp module,
 /// chooses a kernel for every operation. Milliseconds, and no weights.
 void proveReady(frontend::InspectReport &report, const InspectArguments &arguments) {
   using Verdict = frontend::InspectReport::Verdict;
-  mlir::DialectRegistry registry;
-  registerAllDialects(registry);
-  mlir::MLIRContext context(registry, mlir::MLIRContext::Threading::DISABLED);
-  context.printOpOnDiagnostic(false);
-  context.getDiagEngine().registerHandler([&](mlir::Diagnostic &diagnostic) {
-    if (diagnostic.getSeverity() == mlir::DiagnosticSeverity::Error)
-      report.reasons.push_back(diagnostic.str());
-    return mlir::success();
-  });
-  ImportedModel model = importModelFrom(arguments.model, arguments.descriptions, context);
-  if (!model.module) {
-    report.verdict = Verdict::Invalid;
-    return;
-  }
+  std::unique_ptr<mlir::MLIRContext> context = makeModelContext();
+  ErrorCollector problems(*context, /*printsRemarks=*/false);
+  ImportedModel model = importModelFrom(arguments.model, arguments.descriptions, *context);
   PhaseOptions options;
   options.target = arguments.chip ? "cpu" : arguments.inspect.target;
-  for (Phase phase :
-       {Phase::Import, Phase::Normalize, Phase::Partition, Phase::Optimize, Phase::Plan}) {
-    mlir::PassManager pm(&context, mlir::ModuleOp::getOperationName());
-    buildPhasePipeline(pm, phase, options);
-    if (mlir::succeeded(pm.run(*model.module))) {
-      if (phase != Phase::Normalize || !arguments.chip)
-        continue;
-      gradeOperators(report, *model.module, *arguments.chip);
-      return;
-    }
-    // Up to here the model is at fault; the plan fails where an operation has no kernel.
-    report.verdict = phase == Phase::Plan ? Verdict::Missing : Verdict::Invalid;
-    return;
+  std::optional<Phase> failed = Phase::Import;
+  if (model.module)
+    failed = runPhases(*model.module, Phase::Import,
+                       arguments.chip ? Phase::Normalize : Phase::Plan, options);
+  if (failed) {
+    // Up to the plan the model is at fault; that fails where an operation has no kernel.
+    report.verdict = *failed == Phase::Plan ? Verdict::Missing : Verdict::Invalid;
+    llvm::append_range(report.reasons, problems.errors);
+  } else if (arguments.chip) {
+    gradeOperators(report, *model.module, *arguments.chip);
   }
 }
 } // namespace

@@ -182,6 +182,12 @@ std::string fishScript(const CLI::App &app) {
   return out;
 }
 
+/// How the compiler's own program differs from the command of llmc.
+constexpr char optText[] =
+    "--help-compile prints these options. With a .mlir file and neither --target nor --emit it runs "
+    "passes and pipelines on IR instead, as mlir-opt does; --help lists those. --list-generators, "
+    "--list-fusions and --list-phases, each with --json, print what there is.\n";
+
 /// Text of a manual page: what troff would read as a command does not begin a line.
 std::string troff(const std::string &text) {
   std::string out;
@@ -200,15 +206,20 @@ std::string troff(const std::string &text) {
   return out;
 }
 
-std::string manualPage(const CLI::App &app, const CLI::App *command) {
+/// `program`: that of the command where it is one by itself, too.
+std::string manualPage(const CLI::App &app, const CLI::App *command,
+                       const std::string &program = "") {
   const CLI::App &subject = command ? *command : app;
-  std::string name = command ? "llmc-" + command->get_name() : "llmc";
+  std::string name = !program.empty() ? program
+                     : command        ? "llmc-" + command->get_name()
+                                      : "llmc";
   std::string title = name;
   std::transform(title.begin(), title.end(), title.begin(), ::toupper);
   std::string summary = command ? command->get_description() : "from a model to an artifact that runs";
   std::string out = ".TH " + title + " 1 \"\" \"llmc " + llmc_version_string() + "\" \"llmc\"\n";
-  out += ".SH NAME\n" + troff(name) + " \\- " + troff(summary) + "\n.SH SYNOPSIS\n.B llmc";
-  if (command)
+  out += ".SH NAME\n" + troff(name) + " \\- " + troff(summary) + "\n.SH SYNOPSIS\n.B " +
+         (program.empty() ? "llmc" : troff(program));
+  if (command && program.empty())
     out += " " + command->get_name();
   out += "\n";
   Options positional, flags;
@@ -218,6 +229,8 @@ std::string manualPage(const CLI::App &app, const CLI::App *command) {
     out += "\\fI" + troff(option->get_name()) + "\\fR\n";
   out += command ? "[options]\n" : "\\fIcommand\\fR [options]\n";
   out += ".SH DESCRIPTION\n" + troff(subject.get_description()) + ".\n";
+  if (!program.empty())
+    out += "The same as llmc " + command->get_name() + ".\n" + troff(optText);
   if (!command) {
     out += ".SH COMMANDS\n";
     for (const CLI::App *other : commandsOf(app))
@@ -277,8 +290,11 @@ void writePages(const CLI::App &app, const std::string &folder) {
   if (error)
     throw InputError(folder + ": cannot be made (" + error.message() + ")");
   writePage(root / "llmc.1", manualPage(app, nullptr));
-  for (const CLI::App *command : commandsOf(app))
+  for (const CLI::App *command : commandsOf(app)) {
     writePage(root / ("llmc-" + command->get_name() + ".1"), manualPage(app, command));
+    if (command->get_name() == "compile")
+      writePage(root / "llmc-opt.1", manualPage(app, command, "llmc-opt"));
+  }
   writePage(root / "llmc", bashScript(app));
   writePage(root / "_llmc", zshScript(app));
   writePage(root / "llmc.fish", fishScript(app));

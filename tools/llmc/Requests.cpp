@@ -41,7 +41,9 @@ void TemplateFlags::read() {
     try {
       options.variables = ordered_json::parse(argumentsText);
     } catch (const json::exception &error) {
-      throw UsageError(std::string("--template-args is no JSON: ") + error.what());
+      throw UsageError(std::string("--template-args is no JSON object such as "
+                                   "{\"enable_thinking\": false}: ") +
+                       jsonErrorText(error));
     }
     checkVariables(options.variables, "--template-args");
   }

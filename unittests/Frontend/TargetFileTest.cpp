@@ -46,7 +46,8 @@ TEST_F(TargetFiles, NumbersKeepTheirSource) {
 }
 
 TEST_F(TargetFiles, CoveredByFacts) {
-  TargetFile chip = read(R"({ "name": "chip", "about": "a chip", "operators": {
+  TargetFile chip = read(R"({ "name": "chip", "about": "a chip", "memory": "not stated",
+    "compute": "not stated", "operators": {
     "llm.scale": { "by": "lib" },
     "llm.paged_attention": { "by": "lib", "only": {
       "key_width": [64, 128], "window": [null], "heads": { "max": 64, "multiple_of": 8 } } } } })");
@@ -72,9 +73,9 @@ TEST_F(TargetFiles, CoveredByFacts) {
 
 TEST_F(TargetFiles, ExtendsFillsWhatIsNotThere) {
   folder.write("base.jsonc", R"({ "name": "base", "about": "the base", "compiles_as": "cpu",
-    "memory": { "bytes": [1, "a"] }, "compute": { "f32": [2, "b"] } })");
+    "memory": { "bytes": [1, "a"], "bytes_per_second": [4, "d"] }, "compute": { "f32": [2, "b"] } })");
   TargetFile chip = read(R"({ "name": "chip", "about": "a chip", "extends": "base",
-    "memory": { "bytes": [3, "c"] } })");
+    "memory": { "bytes": [3, "c"], "bytes_per_second": [5, "e"] } })");
   EXPECT_EQ(chip.name, "chip");
   EXPECT_EQ(chip.compilesAs, "cpu");
   EXPECT_EQ(chip.memoryBytes->value, 3);
@@ -84,7 +85,8 @@ TEST_F(TargetFiles, ExtendsFillsWhatIsNotThere) {
 TEST_F(TargetFiles, RefusesWhatItCannotMean) {
   fails(R"({ "about": "a chip", "compiles_as": "cpu" })", "'name' is missing");
   fails(R"({ "name": 3, "about": "a chip", "compiles_as": "cpu" })", "'name' must be a text");
-  fails(R"({ "name": "c", "about": "a chip" })", "neither 'operators'");
+  fails(R"({ "name": "c", "about": "a chip", "memory": "not stated", "compute": "not stated" })",
+        "neither 'operators'");
   fails(R"({ "name": "c", "about": "a", "operator": {} })", "has no member 'operator'");
   fails(R"({ "name": "c", "about": "a", "memory": { "bytes": 80e9 }, "operators": {} })",
         "'memory.bytes' must be [number, source]");
@@ -116,8 +118,58 @@ TEST_F(TargetFiles, UnknownNamesListWhatThereIs) {
     TargetFile::read("three", folder.path());
     FAIL();
   } catch (const InputError &error) {
-    EXPECT_NE(std::string(error.what()).find("one, two"), std::string::npos) << error.what();
+    EXPECT_NE(std::string(error.what()).find("one, two;"), std::string::npos) << error.what();
   }
+  folder.write("maker-t100-sxm.jsonc", "{}");
+  for (const char *name : {"t100", "maker-t10-sxm"}) {
+    try {
+      TargetFile::read(name, folder.path());
+      FAIL();
+    } catch (const InputError &error) {
+      EXPECT_NE(std::string(error.what()).find("; near is maker-t100-sxm;"), std::string::npos)
+          << error.what();
+    }
+  }
+}
+
+TEST_F(TargetFiles, FiguresAreStatedOrSaidNotToBe) {
+  const std::string rest = R"("name": "c", "about": "a", "compiles_as": "cpu")";
+  fails("{" + rest + R"(, "compute": "not stated" })",
+        "'memory' is missing; state bytes and bytes_per_second with their sources, or write "
+        "\"memory\": \"not stated\"");
+  fails("{" + rest + R"(, "memory": "not stated" })", "'compute' is missing; state operations");
+  fails("{" + rest + R"(, "memory": { "bytes": [1, "x"] }, "compute": "not stated" })",
+        "'memory.bytes_per_second' is missing");
+  fails("{" + rest + R"(, "memory": { "bytes_per_second": [1, "x"] }, "compute": "not stated" })",
+        "'memory.bytes' is missing");
+  fails("{" + rest + R"(, "memory": "unknown", "compute": "not stated" })",
+        "'memory' must be an object, or \"not stated\"");
+  fails("{" + rest + R"(, "memory": "not stated", "compute": {} })", "'compute' has no figure");
+  fails("{" + rest + R"(, "memory": "not stated", "compute": "not stated", "links": {} })",
+        "'links.bytes_per_second' is missing");
+  TargetFile chip = read("{" + rest + R"(, "memory": "not stated", "compute": "not stated" })");
+  EXPECT_FALSE(chip.memoryBytes || chip.memoryBytesPerSecond);
+  EXPECT_TRUE(chip.compute.empty());
+}
+
+TEST_F(TargetFiles, TypesAndStorageExist) {
+  auto with = [](const std::string &compute, const std::string &storage) {
+    return R"({ "name": "c", "about": "a", "memory": "not stated", "compute": { ")" + compute +
+           R"(": [1, "x"] }, "operators": { "llm.linear": { "by": "x", "only": { "storage": [)" +
+           storage + "] } } } }";
+  };
+  fails(with("bf-16", "null"), "'compute' has no element type 'bf-16'; near is bf16, f16; there are f64");
+  fails(with("bf16", "\"q4_9\""), "'q4_9' is no storage of weights; near is q4_");
+  for (const char *type :
+       {"f64", "f32", "tf32", "f16", "bf16", "f8", "f6", "f4", "int8", "int4"})
+    EXPECT_EQ(failure(with(type, "null, \"bf16\", \"q4_k\"")), "") << type;
+}
+
+/// What a base states is said of the base, at its own place.
+TEST_F(TargetFiles, AFaultOfWhatIsExtendedNamesThatFile) {
+  folder.write("base.jsonc", "{ \"name\": \"b\",\n \"compute\": { \"x9\": [1, \"x\"] } }");
+  std::string message = failure(R"({ "name": "c", "about": "a", "extends": "base" })");
+  EXPECT_NE(message.find("base.jsonc:2:"), std::string::npos) << message;
 }
 
 /// Every file that ships is read, and says where its numbers are from.

@@ -38,6 +38,9 @@ struct InspectReport {
   int64_t parametersTotal = 0, parametersWithTied = 0, parametersActive = 0;
   std::vector<std::string> keysUsed, keysIrrelevant, keysUnknown;
   std::vector<Tensor> tensors, mtp;
+  /// Of an inferred description without headers, which would show them: names and shapes that are
+  /// as in the description it was taken from.
+  std::vector<Tensor> assumedTensors;
   int64_t fullAttentionLayers = 0, fullAttentionBytesPerTokenBf16 = 0;
   std::vector<Window> windows;
   int64_t recurrentStateElements = 0, recurrentConvElements = 0;

@@ -33,6 +33,8 @@ struct CoveredValues {
 };
 
 struct CoveredOperator {
+  /// FILE:LINE:COLUMN, for messages.
+  std::string position;
   std::string by;
   std::map<std::string, CoveredValues> only;
 };
@@ -43,14 +45,18 @@ using OperatorFacts = std::vector<std::pair<std::string, std::string>>;
 class TargetFile {
 public:
   /// `nameOrFile`: a file, or the name of one in `folder`. Throws InputError that names file,
-  /// member and both values.
+  /// member and both values. Which operators and facts there are is known to the dialect alone:
+  /// readTarget (llmc/Pipelines/GapReport.h) asks it.
   static TargetFile read(const std::string &nameOrFile, const std::string &folder);
   /// Names of the files in `folder`, in order.
   static std::vector<std::string> names(const std::string &folder);
+  /// "; near is A, B", or nothing: those of `known` that hold `name` or are spelled like it.
+  static std::string nearTo(const std::string &name, const std::vector<std::string> &known);
 
   std::string file, name, about;
   /// Empty where llmc makes no code for it.
   std::string compilesAs;
+  /// Absent where the file says "not stated"; so is `compute`.
   std::optional<SourcedNumber> memoryBytes, memoryBytesPerSecond, linkBytesPerSecond;
   /// Operations a second by element type.
   std::map<std::string, SourcedNumber> compute;

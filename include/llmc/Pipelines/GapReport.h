@@ -48,6 +48,9 @@ struct GapReport {
   };
 
   std::string model, target, targetFile;
+  /// Format of the weights, and what says so: `headers` ("as stored"), the `config`, the `program`
+  /// of a .mlir ("as stored"), or nothing (`assumed`).
+  std::string weights, weightsFrom;
   GapOptions options;
   /// Largest share of a decoding step's bytes first.
   std::vector<Row> rows;
@@ -58,6 +61,12 @@ struct GapReport {
   std::string toJson() const;
   std::string toText() const;
 };
+
+/// Reads a target (TargetFile::read, whose arguments these are) and checks what the dialect and the
+/// compiler alone know: `compiles_as`, the operators, and the facts that they are limited by. Throws
+/// InputError with near names.
+frontend::TargetFile readTarget(const std::string &nameOrFile, const std::string &folder,
+                                mlir::MLIRContext &context);
 
 /// `module`: a model as llm IR after import. Never changes it. Work is that of one sequence,
 /// with rows and state of 2 bytes an element.

@@ -123,14 +123,45 @@ static void fill(InspectReport &report, const ResolvedModel &resolved) {
 static std::string identity(const ModelSource &source) {
   if (source.isGguf())
     return "general.architecture '" + source.gguf->architecture + "'";
-  const Json *type = source.config.find("model_type");
-  const Json *classes = source.config.find("architectures");
-  return "model_type " + (type ? type->dump(80) : std::string("(absent)")) + " or architectures " +
-         (classes ? classes->dump(80) : std::string("(absent)"));
+  auto shown = [&](const char *key, bool mayBeList) {
+    const Json *value = source.config.find(key);
+    if (!value)
+      return std::string("(absent)");
+    bool right = value->isString() || (mayBeList && value->isArray());
+    for (const Json &item : value->items)
+      right = right && item.isString();
+    return value->dump(80) + (right       ? ""
+                              : mayBeList ? " (which is no list of texts)"
+                                          : std::string(" (") + value->kindName() + ", no text)");
+  };
+  return "model_type " + shown("model_type", false) + " or architectures " +
+         shown("architectures", true);
 }
 
 static const char advice[] = "write a description with `extends` and `match` and pass "
                              "--description FILE (docs/DayZero.md)";
+
+static const char ggufAdvice[] =
+    "nothing is inferred for a GGUF file: its names are the same for all architectures, and whether "
+    "the rows of its query and key matrices were put into another order when it was written, which "
+    "decides the pairing of rotary embeddings, neither a key nor a tensor shows; the published "
+    "config.json and its headers can be inferred from";
+
+/// What is said of a description that marks itself as inferred.
+static std::string markText(const Description &description) {
+  return description.inferredAt + ": '" + description.name +
+         "' is marked `inferred`, so nothing that it says is proved: compare it with the published "
+         "implementation (docs/DayZero.md), then remove the mark";
+}
+
+static void listAssumed(InspectReport &report, const ModelSource &source) {
+  if (source.checkpoint || report.tensors.empty())
+    return;
+  report.assumedTensors = report.tensors;
+  report.reasons.push_back("assumed: the names and shapes of all " +
+                           std::to_string(report.tensors.size()) +
+                           " tensors listed, since there are no headers");
+}
 
 /// What is said of a model that nothing matches: what was inferred from what, or what is not
 /// understood.
@@ -167,10 +198,22 @@ static std::vector<std::string> inferenceReasons(const ModelSource &source,
   for (const std::string &misfit : descriptions.userMisfits(source))
     reasons.push_back(misfit);
   if (!inference.found()) {
+    if (source.isGguf())
+      reasons.push_back(ggufAdvice);
     for (const Problem &problem : inference.model->problems)
       reasons.push_back(problem.message);
+    // A key that is not known has one reason, the one with near names.
+    auto isSaid = [&](const std::string &thing) {
+      constexpr std::string_view begin = "key '";
+      size_t end = thing.starts_with(begin) ? thing.find('\'', begin.size()) : std::string::npos;
+      return end != std::string::npos &&
+             std::any_of(reasons.begin(), reasons.end(), [&](const std::string &reason) {
+               return reason.find(thing.substr(0, end + 1)) != std::string::npos;
+             });
+    };
     for (const std::string &thing : inference.unexplained)
-      reasons.push_back(thing);
+      if (!isSaid(thing))
+        reasons.push_back(thing);
   }
   reasons.push_back(advice);
   return reasons;
@@ -194,6 +237,8 @@ InspectReport inspectModel(std::shared_ptr<const ModelSource> source, Descriptio
     report.verdict = inference.found() ? InspectReport::Verdict::Inferred
                                        : InspectReport::Verdict::Unknown;
     report.reasons = inferenceReasons(*source, inference, descriptions);
+    if (inference.found())
+      listAssumed(report, *source);
     return report;
   }
   report.description = description->file;
@@ -203,6 +248,11 @@ InspectReport inspectModel(std::shared_ptr<const ModelSource> source, Descriptio
   fill(report, *ResolvedModel::resolve(source, description, resolve));
   if (std::string note = DescriptionSet::typeNote(*source, *description); !note.empty())
     report.reasons.push_back(std::move(note));
+  if (!description->inferredAt.empty()) {
+    report.verdict = std::max(report.verdict, InspectReport::Verdict::Inferred);
+    report.reasons.push_back(markText(*description));
+    listAssumed(report, *source);
+  }
   report.notes = descriptions.unusedFiles(*source, *description);
   return report;
 }
@@ -222,6 +272,10 @@ std::shared_ptr<ResolvedModel> loadModel(std::shared_ptr<const ModelSource> sour
     model->notes = descriptions.unusedFiles(*source, *description);
     if (std::string note = DescriptionSet::typeNote(*source, *description); !note.empty())
       model->notes.push_back(std::move(note));
+    if (!description->inferredAt.empty()) {
+      model->inferredFrom = "'" + description->name + "'";
+      model->notes.push_back(markText(*description));
+    }
     return model;
   }
   Inference inference = inferDescription(source, descriptions, options.acceptKeys);

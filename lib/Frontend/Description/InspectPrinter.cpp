@@ -37,6 +37,7 @@ std::string InspectReport::toJson() const {
     known.keysUsed = keysUsed;
     known.keysIrrelevant = keysIrrelevant;
     known.keysUnknown = keysUnknown;
+    known.assumedTensors = assumedTensors;
     return known.toJson();
   }
   Json root = Json::makeObject();
@@ -57,6 +58,7 @@ std::string InspectReport::toJson() const {
   root.set("config_keys", std::move(keys));
   root.set("tensors", tensorsOf(tensors));
   root.set("mtp", tensorsOf(mtp));
+  root.set("assumed_tensors", tensorsOf(assumedTensors));
   Json full = Json::makeObject();
   full.set("layers", Json::makeInt(fullAttentionLayers));
   full.set("bytes_per_token_bf16", Json::makeInt(fullAttentionBytesPerTokenBf16));
@@ -126,7 +128,8 @@ std::string InspectReport::toText() const {
            " of them of convolutions";
   out += "\nconfig keys  " + std::to_string(keysUsed.size()) + " used, " +
          std::to_string(keysIrrelevant.size()) + " irrelevant, " +
-         std::to_string(keysUnknown.size()) + " unknown\ntensors\n";
+         std::to_string(keysUnknown.size()) + " unknown\ntensors" +
+         (assumedTensors.empty() ? "" : ", whose names and shapes are assumed") + "\n";
   for (const Tensor &tensor : tensors)
     out += "  " + std::to_string(tensor.count) + " x " + tensor.name + " " +
            shapeText(tensor.shape) + "\n";

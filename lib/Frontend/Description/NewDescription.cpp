@@ -27,9 +27,17 @@ static void identify(NewDescription &out, const ModelSource &source) {
   }
   out.modelTypes = textsOf(source.config.find("model_type"));
   out.architectures = textsOf(source.config.find("architectures"));
-  if (out.modelTypes.empty() && out.architectures.empty())
-    throw InputError(source.configFile + ": has neither 'model_type' nor 'architectures', so a "
-                                         "description would have nothing to match; add one");
+  if (!out.modelTypes.empty() || !out.architectures.empty())
+    return;
+  std::string wrong;
+  for (const char *key : {"model_type", "architectures"})
+    if (const Json *value = source.config.find(key))
+      wrong += std::string(wrong.empty() ? "" : " and ") + "'" + key + "' is " + value->dump(40) +
+               ", " + value->kindName();
+  throw InputError(source.configFile + ": " +
+                   (wrong.empty() ? "has neither 'model_type' nor 'architectures'"
+                                  : wrong + ", where the name of the architecture is wanted") +
+                   ", so a description would have nothing to match; write a text there");
 }
 
 NewDescription beginDescription(std::shared_ptr<const ModelSource> source,
@@ -79,6 +87,13 @@ NewDescription beginDescription(std::shared_ptr<const ModelSource> source,
     out.assumptions.push_back("blocks, norms, activations and the pairing of rotary embeddings are "
                               "those of '" + out.base + "': no key and no tensor shows them");
   }
+  if (!source->checkpoint && inference.model->isComplete()) {
+    std::string names;
+    for (const PublishedTensor &tensor : inference.model->published)
+      names += (names.empty() ? "" : ", ") + tensor.name;
+    out.assumptions.push_back("the names and shapes of tensors, since there were no headers: " +
+                              names);
+  }
   out.assumptions.push_back("keys that the config leaves out mean the defaults of '" + out.base +
                             "', which may not be those of the published class");
   return out;
@@ -125,7 +140,9 @@ std::string NewDescription::text() const {
   for (const std::string &assumption : assumptions)
     out += comment("ASSUMED: " + assumption + ".", "");
   const Json *bases = entries.isObject() ? entries.find("extends") : nullptr;
-  out += "{\n  \"about\": \"as " + base + "\",\n  \"extends\": " +
+  out += "{\n  \"about\": \"as " + base +
+         "\",\n  // Until this line is removed, every command says `inferred`. Remove it when the numbers "
+         "are\n  // those of the published code.\n  \"inferred\": true,\n  \"extends\": " +
          (bases ? bases->dump() : quoteJson(base)) + ",\n  \"match\": {";
   if (!modelTypes.empty())
     out += " \"model_type\": " + listOf(modelTypes);
@@ -135,7 +152,8 @@ std::string NewDescription::text() const {
   out += " },\n";
   if (entries.isObject())
     for (const auto &[name, value] : entries.members)
-      if (name != "extends" && name != "match" && name != "about" && name != "params" &&
+      if (name != "extends" && name != "match" && name != "about" && name != "inferred" &&
+          name != "params" &&
           name != "tensors" && name != "ledger")
         out += "  " + quoteJson(name) + ": " + value.dump() + ",\n";
   auto section = [&](const char *name, const std::string &comments) {
@@ -171,25 +189,29 @@ std::string NewDescription::text() const {
 std::string NewDescription::testText(const std::string &file) const {
   std::string name = std::filesystem::path(file).filename().string();
   std::string type = modelTypes.empty() ? architectures.front() : modelTypes.front();
+  std::string testName = std::filesystem::path(name).replace_extension(".test").string();
   std::string quoted = "'%S/" + name + "'";
   // A model's own texts do not become commands.
   std::replace_if(type.begin(), type.end(), [](unsigned char c) { return !std::isalnum(c); }, '_');
   return "What proves " + name + ". As it stands: a twin resolves, compiles and is computed alike "
          "by the CPU and\nthe evaluator. That says nothing of the published code, which REFERENCE "
-         "below is for.\n\n"
+         "below is for. The last command\nfails until \"inferred\" is removed from " + name + ".\n\n"
+         "It runs in the tree of llmc: put both files into a folder of test, such as "
+         "test/Integration, write down\nwhere the model is, and run it by the folder of the build, "
+         "lit-22 -v BUILD/test/Integration/" + testName + ".\n\n"
          "DEFINE: %{model} = 'PATH OF config.json'\n"
          "DEFINE: %{description} = --description " + quoted + "\n\n"
          "RUN: rm -rf %t && mkdir -p %t\n"
-         "RUN: llmc inspect %{model} %{description}\n"
          "RUN: llmc twin %{model} %{description} -o %t/twin\n"
-         "RUN: %python utils/traces.py ids %t/ids.safetensors 3 17 5 41 9 9 0 28 14 1 50 33\n"
+         "RUN: %python %source_dir/utils/traces.py ids %t/ids.safetensors 3 17 5 41 9 9 0 28 14 1 50 33\n"
          "RUN: llmc trace %t/twin %{description} --device evaluator --inputs %t/ids.safetensors "
          "--greedy 4 -o %t/evaluator.safetensors\n"
          "RUN: llmc-opt %t/twin %{description} --target=cpu -o %t/artifact\n"
          "RUN: llmc trace %t/artifact --inputs %t/ids.safetensors --greedy 4 -o "
          "%t/cpu.safetensors\n"
-         "RUN: %python utils/traces.py compare %t/evaluator.safetensors %t/cpu.safetensors "
-         "--tolerance 1e-4\n\n"
+         "RUN: %python %source_dir/utils/traces.py compare %t/evaluator.safetensors %t/cpu.safetensors "
+         "--tolerance 1e-4\n"
+         "RUN: llmc inspect %{model} %{description}\n\n"
          "REFERENCE (once the published code is at hand): run it on the twin's folder, in f64, "
          "with the tokens of\nids.safetensors, and store its values as hidden.0, hidden.1, ..., "
          "final_norm and logits [tokens, vocabulary] in\n" + type +
@@ -197,9 +219,10 @@ std::string NewDescription::testText(const std::string &file) const {
          "transformers. Then:\n\n"
          "  llmc trace %t/twin %{description} --device evaluator --inputs %t/ids.safetensors -o "
          "%t/evaluator.safetensors\n"
-         "  utils/traces.py compare " + type + ".safetensors %t/evaluator.safetensors --tolerance "
+         "  %python %source_dir/utils/traces.py compare " + type + ".safetensors %t/evaluator.safetensors --tolerance "
          "1e-4\n\n"
-         "The first tensor that differs names the layer, and its parts the operation.\n";
+         "Add both to the commands of the test. The first tensor that differs names the "
+         "layer, and its parts the\noperation.\n";
 }
 
 std::string NewDescription::toJson(const std::string &file, const std::string &test) const {

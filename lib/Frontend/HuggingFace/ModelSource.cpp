@@ -86,7 +86,9 @@ ModelSource ModelSource::open(const std::string &path) {
     return source;
   }
   if (!fs::is_regular_file(given, error))
-    throw InputError(path + ": no such file or folder");
+    throw InputError(path + (fs::exists(given, error)
+                                 ? ": is neither a file nor a folder, so there is nothing to read"
+                                 : ": no such file or folder"));
   if (given.extension() == ".gguf" || startsWithGguf(path)) {
     source.kind = Kind::Gguf;
     source.configFile = path;

@@ -62,6 +62,22 @@ Importer::Results Importer::handle(mlir::Value value) {
   return {llmc::frontend::Value(Handle{values.size() - 1})};
 }
 
+StringRef publishedStorage(const ModelSource &source) {
+  for (const char *key : {"dtype", "torch_dtype"}) {
+    const Json *config = &source.config;
+    if (const Json *text = config->find("text_config"); text && text->find(key))
+      config = text;
+    const Json *value = config->find(key);
+    if (!value || !value->isString())
+      continue;
+    for (auto [name, storage] :
+         {std::pair("bfloat16", "bf16"), {"float16", "f16"}, {"float32", "f32"}})
+      if (value->text == name)
+        return storage;
+  }
+  return "";
+}
+
 Attribute Importer::storageOf(const WeightFamily &family, int64_t layer) {
   const WeightFamily &stored = family.tiedTo >= 0 ? model.families[family.tiedTo] : family;
   const StorageFormat *read = stored.formatOf(layer);
@@ -81,18 +97,8 @@ Attribute Importer::storageOf(const WeightFamily &family, int64_t layer) {
     return storage;
   }
   // Without a checkpoint the config says what its weights would be.
-  for (const char *key : {"dtype", "torch_dtype"}) {
-    const Json *config = &model.source->config;
-    if (const Json *text = config->find("text_config"); text && text->find(key))
-      config = text;
-    if (const Json *value = config->find(key); value && value->isString())
-      if (Attribute storage =
-              storageByName(&context, value->text == "bfloat16"  ? "bf16"
-                                      : value->text == "float16" ? "f16"
-                                                                 : "f32"))
-        return storage;
-  }
-  return storageByName(&context, "f32");
+  StringRef published = publishedStorage(*model.source);
+  return storageByName(&context, published.empty() ? "f32" : published);
 }
 
 StringRef Importer::weightSymbol(uint32_t index, int64_t layer, WeightType &type) {

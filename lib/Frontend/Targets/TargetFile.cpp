@@ -1,6 +1,8 @@
 //===- TargetFile.cpp - a chip as data ------------------------------------===//
 #include "llmc/Frontend/TargetFile.h"
 
+#include "llmc/Frontend/ConfigView.h"
+#include "llmc/Frontend/StorageFormat.h"
 #include "llmc/Support/Error.h"
 
 #include <algorithm>
@@ -14,9 +16,19 @@ namespace fs = std::filesystem;
 
 namespace {
 
+std::string positionOf(const std::string &file, const Json &at) {
+  return file + ":" + std::to_string(at.line) + ":" + std::to_string(at.column);
+}
+
 [[noreturn]] void fail(const std::string &file, const Json &at, const std::string &message) {
-  throw InputError(file + ":" + std::to_string(at.line) + ":" + std::to_string(at.column) + ": " +
-                   message);
+  throw InputError(positionOf(file, at) + ": " + message);
+}
+
+std::string listOf(const std::vector<std::string> &names) {
+  std::string all;
+  for (const std::string &name : names)
+    all += (all.empty() ? "" : ", ") + name;
+  return all;
 }
 
 void needKind(const std::string &file, const std::string &member, const Json &value, bool right,
@@ -29,12 +41,9 @@ void needMembers(const std::string &file, const std::string &where, const Json &
                  std::initializer_list<std::string_view> known) {
   needKind(file, where, object, object.isObject(), "an object");
   for (const auto &[key, value] : object.members)
-    if (std::find(known.begin(), known.end(), key) == known.end()) {
-      std::string all;
-      for (std::string_view name : known)
-        all += (all.empty() ? "" : ", ") + std::string(name);
-      fail(file, value, where + " has no member '" + key + "'; its members are " + all);
-    }
+    if (std::find(known.begin(), known.end(), key) == known.end())
+      fail(file, value, where + " has no member '" + key + "'; its members are " +
+                            listOf({known.begin(), known.end()}));
 }
 
 std::string textMember(const std::string &file, const Json &object, const char *member,
@@ -69,11 +78,25 @@ std::optional<std::string> factText(const std::string &file, const std::string &
   return value.dump();
 }
 
+/// A format that no weight has covers nothing.
+void checkStorage(const std::string &file, const Json &value) {
+  if (!value.isString() || findStorageFormat(value.text))
+    return;
+  std::vector<std::string> known;
+  for (const StorageFormat &format : storageFormats())
+    known.emplace_back(format.name);
+  fail(file, value, "'" + value.text + "' is no storage of weights" +
+                        TargetFile::nearTo(value.text, known) + "; there are " + listOf(known));
+}
+
 CoveredValues coveredValues(const std::string &file, const std::string &fact, const Json &value) {
   CoveredValues covered;
   if (value.isArray()) {
-    for (const Json &item : value.items)
+    for (const Json &item : value.items) {
       covered.values.push_back(factText(file, fact, item));
+      if (fact == "storage")
+        checkStorage(file, item);
+    }
     if (covered.values.empty())
       fail(file, value, "'" + fact + "' covers no value; leave the operator out instead");
     return covered;
@@ -101,6 +124,7 @@ std::map<std::string, CoveredOperator> coveredOperators(const std::string &file,
   for (const auto &[op, entry] : value.members) {
     needMembers(file, "'" + op + "'", entry, {"by", "only"});
     CoveredOperator covered;
+    covered.position = positionOf(file, entry);
     covered.by = textMember(file, entry, "by", true);
     if (const Json *only = entry.find("only")) {
       needKind(file, "only", *only, only->isObject(), "an object");
@@ -119,34 +143,98 @@ bool exists(const std::string &path) {
 }
 
 std::string allNames(const std::string &folder) {
-  std::string all;
-  for (const std::string &name : TargetFile::names(folder))
-    all += (all.empty() ? "" : ", ") + name;
+  std::string all = listOf(TargetFile::names(folder));
   return all.empty() ? "none" : all;
 }
 
-/// What `extends` gives stands where the file has nothing.
-Json readMerged(const std::string &file, const std::string &folder, unsigned depth) {
+/// Figures that nobody states are left out by saying so, not by forgetting them.
+constexpr std::string_view notStated = "not stated";
+
+/// The object `member`, or null where the file has none or says that it states nothing.
+const Json *figures(const std::string &file, const Json &json, const char *member) {
+  const Json *value = json.find(member);
+  if (!value || (value->isString() && value->text == notStated))
+    return nullptr;
+  needKind(file, member, *value, value->isObject(), "an object, or \"not stated\"");
+  return value;
+}
+
+SourcedNumber figure(const std::string &file, const Json &object, const char *where,
+                     const char *member) {
+  const Json *value = object.find(member);
+  if (!value)
+    fail(file, object, std::string("'") + where + "." + member + "' is missing");
+  return sourcedNumber(file, std::string(where) + "." + member, *value);
+}
+
+void readCompute(TargetFile &target, const std::string &file, const Json &compute) {
+  static const std::vector<std::string> types = {"f64", "f32", "tf32", "f16",  "bf16",
+                                                 "f8",  "f6",  "f4",   "int8", "int4"};
+  if (compute.members.empty())
+    fail(file, compute, "'compute' has no figure; state one, or write \"not stated\"");
+  for (const auto &[type, number] : compute.members) {
+    if (std::find(types.begin(), types.end(), type) == types.end())
+      fail(file, number, "'compute' has no element type '" + type + "'" +
+                             TargetFile::nearTo(type, types) + "; there are " + listOf(types));
+    target.compute[type] = sourcedNumber(file, "compute." + type, number);
+  }
+}
+
+/// Which members a target has, of its own or of what it extends.
+struct Seen {
+  bool memory = false, compute = false, operators = false;
+};
+
+/// What a file says goes over what it extends, member by member.
+void readInto(TargetFile &target, Seen &seen, const std::string &file, const std::string &folder,
+              unsigned depth) {
   Json json = readJsonFile(file, true);
   needMembers(file, "a target", json,
               {"name", "about", "extends", "compiles_as", "memory", "compute", "links",
                "operators"});
-  const Json *base = json.find("extends");
-  if (!base)
-    return json;
-  needKind(file, "extends", *base, base->isString(), "the name of a target");
-  constexpr unsigned deepest = 8;
-  if (depth == deepest)
-    fail(file, *base, "'extends' goes through more than " + std::to_string(deepest) +
-                          " files; is there a circle?");
-  std::string baseFile = (fs::path(folder) / (base->text + ".jsonc")).string();
-  if (base->text.find_first_of("/\\") != std::string::npos || !exists(baseFile))
-    fail(file, *base, "'extends' names '" + base->text + "', which is no file in " + folder +
-                          "; there are " + allNames(folder));
-  Json merged = readMerged(baseFile, folder, depth + 1);
-  for (const auto &[key, value] : json.members)
-    merged.set(key, value);
-  return merged;
+  if (const Json *base = json.find("extends")) {
+    needKind(file, "extends", *base, base->isString(), "the name of a target");
+    constexpr unsigned deepest = 8;
+    if (depth == deepest)
+      fail(file, *base, "'extends' goes through more than " + std::to_string(deepest) +
+                            " files; is there a circle?");
+    std::string baseFile = (fs::path(folder) / (base->text + ".jsonc")).string();
+    if (base->text.find_first_of("/\\") != std::string::npos || !exists(baseFile))
+      fail(file, *base, "'extends' names '" + base->text + "', which is no file in " + folder +
+                            TargetFile::nearTo(base->text, TargetFile::names(folder)) +
+                            "; there are " + allNames(folder));
+    readInto(target, seen, baseFile, folder, depth + 1);
+  }
+  auto text = [&](const char *member, std::string &into) {
+    if (json.find(member))
+      into = textMember(file, json, member, false);
+  };
+  text("name", target.name);
+  text("about", target.about);
+  text("compiles_as", target.compilesAs);
+  if (json.find("memory")) {
+    seen.memory = true;
+    target.memoryBytes = target.memoryBytesPerSecond = std::nullopt;
+    if (const Json *memory = figures(file, json, "memory")) {
+      needMembers(file, "'memory'", *memory, {"bytes", "bytes_per_second"});
+      target.memoryBytes = figure(file, *memory, "memory", "bytes");
+      target.memoryBytesPerSecond = figure(file, *memory, "memory", "bytes_per_second");
+    }
+  }
+  if (json.find("compute")) {
+    seen.compute = true;
+    target.compute.clear();
+    if (const Json *compute = figures(file, json, "compute"))
+      readCompute(target, file, *compute);
+  }
+  if (const Json *links = json.find("links")) {
+    needMembers(file, "'links'", *links, {"bytes_per_second"});
+    target.linkBytesPerSecond = figure(file, *links, "links", "bytes_per_second");
+  }
+  if (const Json *operators = json.find("operators")) {
+    seen.operators = true;
+    target.operators = coveredOperators(file, *operators);
+  }
 }
 
 std::optional<double> numberOf(const std::string &text) {
@@ -204,36 +292,36 @@ TargetFile TargetFile::read(const std::string &nameOrFile, const std::string &fo
     path = (fs::path(folder) / (nameOrFile + ".jsonc")).string();
   if (!exists(path))
     throw InputError("target '" + nameOrFile + "' is neither a file nor one of " +
-                     allNames(folder) + "; targets/README.md says how to describe a chip");
+                     allNames(folder) + nearTo(nameOrFile, names(folder)) +
+                     "; targets/README.md says how to describe a chip");
   TargetFile target;
+  Seen seen;
   target.file = path;
-  Json json = readMerged(path, folder, 0);
-  target.name = textMember(path, json, "name", true);
-  target.about = textMember(path, json, "about", true);
-  target.compilesAs = textMember(path, json, "compiles_as", false);
-  if (const Json *memory = json.find("memory")) {
-    needMembers(path, "'memory'", *memory, {"bytes", "bytes_per_second"});
-    if (const Json *bytes = memory->find("bytes"))
-      target.memoryBytes = sourcedNumber(path, "memory.bytes", *bytes);
-    if (const Json *speed = memory->find("bytes_per_second"))
-      target.memoryBytesPerSecond = sourcedNumber(path, "memory.bytes_per_second", *speed);
-  }
-  if (const Json *links = json.find("links")) {
-    needMembers(path, "'links'", *links, {"bytes_per_second"});
-    if (const Json *speed = links->find("bytes_per_second"))
-      target.linkBytesPerSecond = sourcedNumber(path, "links.bytes_per_second", *speed);
-  }
-  if (const Json *compute = json.find("compute")) {
-    needKind(path, "compute", *compute, compute->isObject(), "an object");
-    for (const auto &[type, number] : compute->members)
-      target.compute[type] = sourcedNumber(path, "compute." + type, number);
-  }
-  if (const Json *operators = json.find("operators"))
-    target.operators = coveredOperators(path, *operators);
-  else if (target.compilesAs.empty())
+  readInto(target, seen, path, folder, 0);
+  for (const auto &[member, value] : {std::pair("name", &target.name), {"about", &target.about}})
+    if (value->empty())
+      throw InputError(path + ": '" + member + "' is missing");
+  for (auto [member, isThere, what] :
+       {std::tuple("memory", seen.memory, "bytes and bytes_per_second"),
+        {"compute", seen.compute, "operations a second by element type"}})
+    if (!isThere)
+      throw InputError(path + ": '" + member + "' is missing; state " + what +
+                       " with their sources, or write \"" + member + "\": \"not stated\"");
+  if (!seen.operators && target.compilesAs.empty())
     throw InputError(path + ": has neither 'operators', what is covered, nor 'compiles_as', the "
                             "target of llmc-opt whose kernels cover it");
   return target;
+}
+
+std::string TargetFile::nearTo(const std::string &name, const std::vector<std::string> &known) {
+  // A part of a name is nearer than any misspelling.
+  std::vector<std::string> near;
+  if (name.size() > 1)
+    std::copy_if(known.begin(), known.end(), std::back_inserter(near),
+                 [&](const std::string &one) { return one.find(name) != std::string::npos; });
+  if (near.empty())
+    near = nearNames(name, known, 2);
+  return near.empty() ? "" : "; near is " + listOf(near);
 }
 
 std::string TargetFile::whyNotCovered(const std::string &op, const OperatorFacts &facts,

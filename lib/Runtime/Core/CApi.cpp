@@ -7,6 +7,7 @@
 #include "llmc/Runtime/ChatTemplate.h"
 #include "llmc/Runtime/Runtime.h"
 #include "llmc/Runtime/llmc.h"
+#include "llmc/Support/JsonError.h"
 
 #include <algorithm>
 #include <new>
@@ -157,7 +158,7 @@ llmc_status llmc_chat_template_render(const char *source, size_t source_bytes,
       parsed = nlohmann::ordered_json::parse(given);
     } catch (const nlohmann::json::exception &error) {
       throw InputError(std::string("The variables of the chat template are no JSON: ") +
-                       error.what());
+                       jsonErrorText(error));
     }
     rt::ChatTemplate chat({source_bytes ? &required(source, "source") : "", source_bytes});
     std::string found = chat.render(parsed, now ? std::optional<int64_t>(*now) : std::nullopt);

@@ -2,6 +2,8 @@
 
 #include "ManifestJson.h"
 
+#include "llmc/Support/JsonError.h"
+
 #include <cmath>
 
 #include <algorithm>
@@ -33,7 +35,8 @@ json parseStrictJson(std::string_view text, std::string_view file) {
   try {
     return json::parse(text, watch);
   } catch (const json::exception &error) {
-    throw InputError(std::string(file) + ": not JSON: " + error.what());
+    throw InputError(std::string(file) + ": is cut off or altered, it is no JSON (" + jsonErrorText(error) +
+                     "); copy the artifact again, or compile it again");
   }
 }
 

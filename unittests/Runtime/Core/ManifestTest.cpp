@@ -380,8 +380,8 @@ TEST(Manifest, TakesRowsThatOthersSent) {
 
 TEST(Manifest, RefusesTextThatReadersMerge) {
   EXPECT_THAT(refusal(R"({"format": "a", "format": "b"})"), testing::HasSubstr("stands twice"));
-  EXPECT_THAT(refusal("{"), testing::HasSubstr("not JSON"));
-  EXPECT_THAT(refusal("{} {}"), testing::HasSubstr("not JSON"));
+  EXPECT_THAT(refusal("{"), testing::HasSubstr("no JSON"));
+  EXPECT_THAT(refusal("{} {}"), testing::HasSubstr("no JSON"));
   EXPECT_THAT(refusal("[]"), testing::HasSubstr("instead of an object"));
   EXPECT_THAT(refusal(std::string(100000, '[')), testing::HasSubstr("nested deeper"));
 }

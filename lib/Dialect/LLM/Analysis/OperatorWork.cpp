@@ -24,10 +24,47 @@ OperatorWork OperatorWork::operator*(double times) const {
   return {multiplyAdds * times, weightBytes * times, stateBytes * times, rowBytes * times};
 }
 
-bool isOperator(Operation *op) {
-  return isa_and_nonnull<LLMDialect>(op->getDialect()) &&
-         !isa<WeightFamilyOp, StateFamilyOp, ParamOp, StateOp, RepeatOp, FusionOp, YieldOp,
-              ObserveOp, SplitHeadsOp, MergeHeadsOp>(op);
+namespace {
+template <typename... Ops>
+bool isOneOf(OperationName name) {
+  return ((name.getTypeID() == TypeID::get<Ops>()) || ...);
+}
+} // namespace
+
+static bool isOperator(OperationName name) {
+  return isa_and_nonnull<LLMDialect>(name.getDialect()) &&
+         !isOneOf<WeightFamilyOp, StateFamilyOp, ParamOp, StateOp, RepeatOp, FusionOp, YieldOp,
+                  ObserveOp, SplitHeadsOp, MergeHeadsOp>(name);
+}
+
+bool isOperator(Operation *op) { return isOperator(op->getName()); }
+
+std::vector<std::string> operatorNames(MLIRContext &context) {
+  std::vector<std::string> names;
+  context.getOrLoadDialect<LLMDialect>();
+  for (RegisteredOperationName name : context.getRegisteredOperations())
+    if (isOperator(name))
+      names.push_back(name.getStringRef().str());
+  return names;
+}
+
+/// Numbers that no kernel is chosen by.
+static bool isNoFact(StringRef attribute) {
+  return attribute == "epsilon" || attribute == "offset" || attribute == "scale" ||
+         attribute == "factor" || attribute == "operandSegmentSizes";
+}
+
+std::vector<std::string> factNames(StringRef op, MLIRContext &context) {
+  std::vector<std::string> names = {"in",        "out",         "width",   "heads",     "kv_heads",
+                                    "key_width", "value_width", "cache",   "selection", "sinks",
+                                    "table",     "experts",     "groups",  "storage",   "rope_width",
+                                    "pairing"};
+  context.getOrLoadDialect<LLMDialect>();
+  if (auto name = RegisteredOperationName::lookup(op, &context))
+    for (StringAttr attribute : name->getAttributeNames())
+      if (!isNoFact(attribute) && !llvm::is_contained(names, attribute.getValue()))
+        names.push_back(attribute.str());
+  return names;
 }
 
 namespace {
@@ -285,9 +322,7 @@ std::vector<std::pair<std::string, std::string>> operatorFacts(Operation *op) {
     }
   for (NamedAttribute attribute : op->getAttrs()) {
     StringRef name = attribute.getName();
-    // Numbers that no kernel is chosen by.
-    if (name == "epsilon" || name == "offset" || name == "scale" || name == "factor" ||
-        name == "operandSegmentSizes")
+    if (isNoFact(name))
       continue;
     if (auto rope = dyn_cast<RopeAttr>(attribute.getValue())) {
       add("rope_width", Twine(rope.getWidth()));

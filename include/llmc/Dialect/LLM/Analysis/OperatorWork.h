@@ -48,11 +48,17 @@ OperatorWork workOf(mlir::Operation *op, const StepShape &step);
 /// Whether the operation computes something, so that a device has to have it.
 bool isOperator(mlir::Operation *op);
 
+/// The names of all operations that do: "llm.linear", ...
+std::vector<std::string> operatorNames(mlir::MLIRContext &context);
+
 /// What distinguishes one use of an operation from another as far as kernels are concerned:
 /// widths, weight storage, attributes; `name` and value, in a fixed order. Names are those of
-/// the operation's page, widths `rows` (of the result), `in`, `out`, `heads`, `kv_heads`,
+/// the operation's page, widths `width`, `in`, `out`, `heads`, `kv_heads`,
 /// `key_width`, `value_width`, `experts`, `top`.
 std::vector<std::pair<std::string, std::string>> operatorFacts(mlir::Operation *op);
+
+/// Names that the facts of an operation called `op` can have.
+std::vector<std::string> factNames(llvm::StringRef op, mlir::MLIRContext &context);
 
 } // namespace llmc::llm
 
