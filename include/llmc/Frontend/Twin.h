@@ -27,6 +27,11 @@ struct TwinChange {
   std::string key, from, to;
 };
 
+/// A key that the twin could not make small, and its value: a number, or how long the list is.
+struct TwinKey {
+  std::string key, value;
+};
+
 struct Twin {
   /// The original as given, its class, and its description.
   std::string original, architecture, description;
@@ -36,6 +41,7 @@ struct Twin {
   /// Of `config`, without weights.
   std::shared_ptr<const ResolvedModel> model;
   std::vector<TwinChange> changes;
+  std::vector<TwinKey> large;
   int64_t originalLayers = 0, originalParameters = 0;
   /// Published elements of the twin, tied ones once.
   int64_t parameters = 0;

@@ -66,8 +66,15 @@ static void compare(const Json *from, const Json *to, const std::string &key,
   changes.push_back({key, from ? from->dump(60) : "", to ? to->dump(60) : ""});
 }
 
+static std::string keysText(const std::vector<TwinKey> &keys) {
+  std::string text;
+  for (const auto &[key, value] : keys)
+    text += (text.empty() ? "" : ", ") + key + " (" + value + ")";
+  return text;
+}
+
 /// Where a twin would still be large: its largest tensor, and the keys that decide.
-static void checkSize(const Twin &twin, const TwinShape &shape) {
+static void checkSize(const Twin &twin) {
   constexpr int64_t most = 20'000'000;
   if (twin.parameters <= most)
     return;
@@ -75,16 +82,13 @@ static void checkSize(const Twin &twin, const TwinShape &shape) {
   for (const PublishedTensor &tensor : twin.model->published)
     if (!largest || tensor.elements() > largest->elements())
       largest = &tensor;
-  std::string keys;
-  for (const std::string &key : shape.keys)
-    if (const Json *value = twin.config.find(key); value && value->isInt() && value->integer > 64)
-      keys += (keys.empty() ? "" : ", ") + key + " = " + value->dump();
   throw InputError(twin.original + ": no twin of under " + std::to_string(most) +
                    " parameters is found that keeps the architecture, the smallest has " +
                    std::to_string(twin.parameters) + "; the largest tensor is " + largest->name +
                    " " + shapeText(largest->shape) + ", " + std::to_string(largest->count) +
                    " times. Keys that could not be made smaller: " +
-                   (keys.empty() ? "none; the description has the sizes as constants" : keys));
+                   (twin.large.empty() ? "none; the description has the sizes as constants"
+                                       : keysText(twin.large)));
 }
 
 Twin makeTwin(std::shared_ptr<const ModelSource> source, DescriptionSet &descriptions,
@@ -97,6 +101,8 @@ Twin makeTwin(std::shared_ptr<const ModelSource> source, DescriptionSet &descrip
   ResolveOptions resolve;
   resolve.acceptKeys = options.acceptKeys;
   std::shared_ptr<ResolvedModel> model = ResolvedModel::resolve(source, description, resolve);
+  // What is tried from here on and refused, nobody reads about.
+  resolve.nearNames = false;
   Twin twin;
   twin.original = source->path;
   twin.architecture = model->architecture;
@@ -123,7 +129,8 @@ Twin makeTwin(std::shared_ptr<const ModelSource> source, DescriptionSet &descrip
   twin.model = resolveConfig(twin.config);
   twin.parameters = search.shape().parameters;
   compare(&before, &twin.config, "", twin.changes);
-  checkSize(twin, search.shape());
+  twin.large = search.largeKeys();
+  checkSize(twin);
   return twin;
 }
 
@@ -144,6 +151,10 @@ std::string Twin::toJson(const std::string &folder) const {
     out += std::string(i ? "," : "") + "\n    {\"key\": " + quoteJson(changes[i].key) +
            ", \"from\": " + text(changes[i].from) + ", \"to\": " + text(changes[i].to) + "}";
   }
+  out += "\n  ],\n  \"large\": [";
+  for (size_t i = 0; i < large.size(); ++i)
+    out += std::string(i ? "," : "") + "\n    {\"key\": " + quoteJson(large[i].key) +
+           ", \"value\": " + quoteJson(large[i].value) + "}";
   return out + "\n  ]\n}\n";
 }
 
@@ -156,6 +167,8 @@ std::string Twin::toText(const std::string &folder) const {
   for (const TwinChange &change : changes)
     out += "  " + change.key + ": " + (change.from.empty() ? "(absent)" : change.from) + " -> " +
            (change.to.empty() ? "(absent)" : change.to) + "\n";
+  if (!large.empty())
+    out += "  not made smaller: " + keysText(large) + "\n";
   return out;
 }
 

@@ -66,6 +66,8 @@ bool TwinSearch::tryLayers(int64_t count, const std::vector<Json> &starts, const
     Json config = start;
     for (const auto &[number, value] : move)
       replaceNumber(config, number, value);
+    if (!tried.insert(config.dump()).second)
+      continue;
     std::optional<TwinShape> shape = shapeOf(config);
     if (!shape || int64_t(shape->schedule.size()) != count ||
         !shape->keeps(original, needsRepeat))
@@ -168,7 +170,10 @@ void TwinSearch::shrinkLayers() {
     return starts;
   };
 
-  for (int64_t count = 1; count < layers; ++count) {
+  // A layer for each kind; one entry of the kinds is what is around the layers.
+  int64_t least = int64_t(original.kinds.size()) - 1 + needsRepeat;
+  constexpr size_t mostTries = 4000;
+  for (int64_t count = std::max<int64_t>(least, 1); count < layers; ++count) {
     std::vector<int64_t> first(static_cast<size_t>(count));
     for (int64_t i = 0; i < count; ++i)
       first[size_t(i)] = i;
@@ -186,7 +191,7 @@ void TwinSearch::shrinkLayers() {
         return;
     }
     // Beyond a period the other numbers change nothing.
-    if (count > 16)
+    if (count > least + 16 || tried.size() > mostTries)
       continue;
     for (const auto *list : {&deciding, &tied})
       for (const ConfigNumber &number : *list)

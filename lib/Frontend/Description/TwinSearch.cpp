@@ -36,7 +36,7 @@ TwinSearch::TwinSearch(Json config, Resolve resolve)
   needsRepeat = original.repeats;
 }
 
-std::optional<TwinShape> TwinSearch::shapeOf(const Json &config) {
+std::optional<TwinShape> TwinSearch::shapeOf(const Json &config) const {
   try {
     return TwinShape::of(*resolve(config));
   } catch (const InputError &) {
@@ -69,7 +69,31 @@ std::vector<ConfigNumber> TwinSearch::numbers() const {
   return out;
 }
 
+std::vector<TwinKey> TwinSearch::largeKeys() const {
+  constexpr size_t longList = 16;
+  constexpr int64_t large = 128;
+  std::vector<TwinKey> out;
+  Json config = now;
+  for (const ConfigNumber &number : numbers()) {
+    if (number.value <= large)
+      continue;
+    replaceNumber(config, number, number.value / 2);
+    // No size, such as a base of rotations, changes no tensor.
+    if (std::optional<TwinShape> other = shapeOf(config); !other || other->tensors != best.tensors)
+      out.push_back({number.path, std::to_string(number.value)});
+    config = now;
+  }
+  visitConfig(config, "", [&](const std::string &path, Json &json) {
+    if (json.isArray() && json.items.size() > longList && decides(path))
+      out.push_back({path, std::to_string(json.items.size()) + " values"});
+  });
+  return out;
+}
+
 bool TwinSearch::take(const Json &config) {
+  // What was refused once would cost less than what is there now no more than then.
+  if (!tried.insert(config.dump()).second)
+    return false;
   std::optional<TwinShape> shape = shapeOf(config);
   if (!shape || !shape->keeps(original, needsRepeat) || shape->cost() >= best.cost() - 1e-9)
     return false;
@@ -181,19 +205,36 @@ bool TwinSearch::shrinkSingly() {
   return isAny;
 }
 
+/// Two by one ratio; where they stay, all that are equal to either (heads of queries and of keys,
+/// a width that two keys say).
 bool TwinSearch::shrinkInPairs() {
   bool isAny = false;
   std::vector<ConfigNumber> all = numbers();
+  auto takeAll = [&](const std::vector<size_t> &which, int64_t by) {
+    Move move;
+    for (size_t i : which)
+      move.emplace_back(all[i], all[i].value / by);
+    if (!takeMove(move))
+      return false;
+    for (size_t i : which)
+      all[i].value /= by;
+    return isAny = true;
+  };
   for (size_t i = 0; i < all.size(); ++i)
     for (size_t j = i + 1; j < all.size(); ++j)
       for (int64_t by : {16, 8, 7, 5, 4, 3, 2}) {
-        if (all[i].value % by || all[j].value % by)
+        if (all[i].value % by || all[j].value % by || takeAll({i, j}, by))
           continue;
-        if (!takeMove({{all[i], all[i].value / by}, {all[j], all[j].value / by}}))
-          continue;
-        all[i].value /= by;
-        all[j].value /= by;
-        isAny = true;
+        bool isTaken = false;
+        for (auto [first, second] : {std::pair(true, false), {false, true}, {true, true}}) {
+          std::vector<size_t> alike;
+          for (size_t k = 0; k < all.size(); ++k)
+            if (k == i || k == j || (first && all[k].value == all[i].value) ||
+                (second && all[k].value == all[j].value))
+              alike.push_back(k);
+          if (!isTaken && alike.size() > 2)
+            isTaken = takeAll(alike, by);
+        }
       }
   return isAny;
 }

@@ -3,8 +3,10 @@
 #define LLMC_LIB_FRONTEND_DESCRIPTION_TWINSEARCH_H
 
 #include "TwinShape.h"
+#include "llmc/Frontend/Twin.h"
 
 #include <functional>
+#include <unordered_set>
 
 namespace llmc::frontend {
 
@@ -30,6 +32,8 @@ public:
   const Json &config() const { return now; }
   const TwinShape &shape() const { return best; }
   const TwinShape &originalShape() const { return original; }
+  /// Keys that decide something and whose numbers, or lists, are still large.
+  std::vector<TwinKey> largeKeys() const;
 
 private:
   /// A new value for some of the numbers.
@@ -38,7 +42,7 @@ private:
   std::vector<ConfigNumber> numbers() const;
   bool decides(const std::string &path) const;
   /// The shape of a config, or nothing where it does not resolve.
-  std::optional<TwinShape> shapeOf(const Json &config);
+  std::optional<TwinShape> shapeOf(const Json &config) const;
   /// Takes a config that keeps everything and costs less.
   bool take(const Json &config);
   bool takeMove(const Move &move);
@@ -58,6 +62,8 @@ private:
   Json now;
   TwinShape original, best;
   bool needsRepeat = false;
+  /// Configs that were tried, as texts.
+  std::unordered_set<std::string> tried;
   /// Keys that addAbsent wrote down.
   std::vector<std::string> added;
 };

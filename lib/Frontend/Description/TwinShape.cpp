@@ -3,6 +3,7 @@
 
 #include "ShapeHooks.h"
 #include "llmc/Frontend/AttentionSettings.h"
+#include "llmc/Frontend/EntrySettings.h"
 #include "llmc/Frontend/RouteSettings.h"
 
 #include <algorithm>
@@ -22,6 +23,8 @@ public:
     std::string text;
     std::vector<TwinFact> facts;
     std::map<uint64_t, size_t> numbers;
+    /// The first head beyond the second that is taken or put, below 0 before there is one.
+    int64_t farPlace = -1;
   };
   Part around;
   std::vector<Part> layerParts;
@@ -73,6 +76,11 @@ private:
               Value(record.factor).toText() + (record.interleaved ? " interleaved" : "");
     } else if (value.isNumber() && !isPlace) {
       text += "#";
+    } else if (const int64_t *place = value.get<int64_t>(); place && isPlace && *place >= 2) {
+      // How far behind others depends on how many layers came before.
+      int64_t &first = part().farPlace;
+      first = first < 0 ? *place : first;
+      text += "@" + std::to_string(*place - first);
     } else {
       text += value.toText();
     }
@@ -92,6 +100,13 @@ private:
         add(What::Ratio, q[0] / shapeOf(call.args[1])[0]);
     } else if (call.name == "select_positions") {
       add(What::Window, positionsToSelect(call));
+    } else if (call.name == "joint_attend") {
+      JointSettings settings = jointSettings(call);
+      add(What::Window, settings.window);
+      add(What::Entry, settings.entries.group);
+      add(What::Ratio, shapeOf(call.args[0])[0] / shapeOf(call.args[1])[0]);
+    } else if (call.name == "select_entries") {
+      add(What::Window, entrySelection(call).top);
     } else if (call.name == "linear_attention") {
       add(What::Ratio, shapeOf(call.args[2])[0] / shapeOf(call.args[1])[0]);
     } else if (call.name == "route") {
@@ -158,6 +173,9 @@ static int64_t leastOf(TwinFact::What what) {
     return 8;
   case What::RotaryLimit:
     return 8;
+  // Groups of few and of many tokens stay apart.
+  case What::Entry:
+    return 5;
   case What::Window:
   case What::RotaryWidth:
   case What::Period:
@@ -232,6 +250,7 @@ double TwinShape::cost() const {
     for (const TwinFact &fact : facts) {
       double enough = fact.what == What::Window        ? 6
                       : fact.what == What::Period      ? 6
+                      : fact.what == What::Entry       ? 6
                       : fact.what == What::RotaryLimit ? 12
                       : fact.what == What::Chosen || fact.what == What::Groups ||
                               fact.what == What::Kept

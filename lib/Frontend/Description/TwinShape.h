@@ -16,6 +16,7 @@ struct TwinFact {
     Heads,        ///< how many
     Ratio,        ///< heads that share a head of keys
     Window,       ///< positions that a token sees: window, chunk, selection
+    Entry,        ///< tokens that become one entry
     Experts,      ///< that a router chooses from
     Chosen,       ///< experts of a token
     Groups,       ///< of experts

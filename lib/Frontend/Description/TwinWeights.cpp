@@ -19,7 +19,9 @@ namespace {
 
 /// How a weight is used decides what values are plausible.
 struct WeightUse {
-  enum class What : uint8_t { Other, Matrix, Router, Table, Norm, Addend, Decay, Choice, Experts };
+  enum class What : uint8_t {
+    Other, Matrix, Router, Table, Norm, Addend, Decay, Rate, Choice, Experts
+  };
   What what = What::Other;
   /// Of a matrix: how many products a sum has.
   int64_t terms = 1;
@@ -46,6 +48,7 @@ public:
     note(call);
     std::set<uint32_t> reached;
     bool keeps = isElementwise(name) || addsBiases(name);
+    noteFactors(call, results);
     for (const Value &value : call.args) {
       if (const auto *weight = value.get<WeightRef>(); weight && isElementwise(name))
         reached.insert(weight->family);
@@ -107,7 +110,13 @@ private:
     } else if (name == "linear_attention") {
       if (auto it = from.find(handleArg(call, 3).id); it != from.end())
         for (uint32_t family : it->second)
-          uses[family] = {What::Decay};
+          uses[family] = {factors.count(family) ? What::Rate : What::Decay};
+    } else if (name == "sum") {
+      // What it multiplies makes a product of vectors.
+      if (auto it = from.find(handleArg(call, 0).id); it != from.end())
+        for (uint32_t family : it->second)
+          if (uses[family].what == What::Other)
+            uses[family] = {What::Matrix, shapeOf(call.args[0]).back()};
     } else {
       for (const Value &value : call.args)
         if (const auto *weight = value.get<WeightRef>();
@@ -122,7 +131,31 @@ private:
         uses[size_t(weight->biasFamily)] = {What::Addend};
   }
 
+  /// Weights whose exponentials multiply something of the tokens.
+  void noteFactors(const OpCall &call, const std::vector<Value> &results) {
+    auto of = [&](const Value &value) {
+      const auto *handle = value.get<Handle>();
+      auto it = handle ? exponentials.find(handle->id) : exponentials.end();
+      return it == exponentials.end() ? nullptr : &it->second;
+    };
+    const Value &first = call.args.empty() ? Value() : call.args[0];
+    if (call.name == "weight_rows") {
+      exponentials[results[0].get<Handle>()->id] = first.get<WeightRef>()->family;
+    } else if (call.name == "activation" || call.name == "scale") {
+      const auto *function = call.name == "scale" ? nullptr : call.args[1].get<std::string>();
+      if (const uint32_t *family = of(first); family && (!function || *function == "exp"))
+        exponentials[results[0].get<Handle>()->id] = *family;
+    } else if (call.name == "mul") {
+      const uint32_t *a = of(first), *b = of(call.args[1]);
+      if ((a != nullptr) != (b != nullptr))
+        factors.insert(a ? *a : *b);
+    }
+  }
+
   const ResolvedModel &model;
+  /// Value -> weight that it is a function of.
+  std::map<uint64_t, uint32_t> exponentials;
+  std::set<uint32_t> factors;
   /// Value -> weights that it is made of, element by element.
   std::map<uint64_t, std::set<uint32_t>> from;
   std::map<uint64_t, uint32_t> products;
@@ -169,8 +202,11 @@ double valueFor(const WeightUse &use, Draw &draw) {
   case What::Addend:
     return 0.25 * draw.normal();
   case What::Decay:
-    // exp and softplus of it are around a third: a few tokens are remembered.
-    return -0.7 + 0.5 * draw.normal();
+    // exp, softplus and sigmoid of it are around an eighth: some tokens are remembered. Where only
+    // one is, a state is one product, and the norm behind it makes rounding large.
+    return -2 + 0.5 * draw.normal();
+  case What::Rate:
+    return 0.3 * draw.normal();
   case What::Choice:
     return double(draw.next() % uint64_t(use.bound));
   case What::Experts:
@@ -239,6 +275,12 @@ std::map<std::string, TwinTensor> twinWeights(const ResolvedModel &model, uint64
 // Files
 //===----------------------------------------------------------------------===//
 
+[[noreturn]] static void cannotWrite(const std::string &path) {
+  std::string reason = errno ? std::strerror(errno) : "writing failed";
+  throw InputError(path + ": cannot be written: " + reason +
+                   "; make room on its disk, or name a folder elsewhere with -o");
+}
+
 static void writeSafetensors(const std::string &path,
                              const std::map<std::string, TwinTensor> &tensors) {
   std::string header = "{\"__metadata__\": {\"format\": \"pt\"}";
@@ -267,7 +309,7 @@ static void writeSafetensors(const std::string &path,
   }
   file.flush();
   if (!file)
-    throw InputError(path + ": cannot be written: " + std::strerror(errno));
+    cannotWrite(path);
 }
 
 /// Objects one member a line, lists and what is inside them on one.
@@ -283,6 +325,8 @@ static std::string pretty(const Json &json, size_t depth = 0) {
 }
 
 static void checkFolder(const std::string &folder, bool force) {
+  if (folder.empty())
+    throw InputError("the name of the twin's folder is empty; name a new folder with -o");
   std::error_code error;
   if (!fs::exists(folder, error))
     return;
@@ -309,20 +353,22 @@ void writeTwin(const Twin &twin, const std::string &folder, bool force) {
   std::error_code error;
   if (!fs::create_directories(temporary, error))
     throw InputError(temporary + ": cannot be made: " +
-                     (error ? error.message() : std::string("it exists")));
+                     (error ? error.message() : std::string("it exists")) +
+                     "; name a folder elsewhere with -o");
   try {
     writeSafetensors(temporary + "/model.safetensors", twinWeights(*twin.model, twin.seed));
     std::ofstream config(temporary + "/config.json", std::ios::binary);
     config << pretty(twin.config) << "\n";
     config.close();
     if (!config)
-      throw InputError(temporary + "/config.json: cannot be written: " + std::strerror(errno));
+      cannotWrite(temporary + "/config.json");
     // What is there was found to be an earlier twin, or nothing.
     if (force)
       fs::remove_all(target, error);
     fs::rename(temporary, target, error);
     if (error)
-      throw InputError(target + ": cannot be written: " + error.message());
+      throw InputError(target + ": cannot be written: " + error.message() +
+                       "; name a folder elsewhere with -o");
   } catch (...) {
     fs::remove_all(temporary, error);
     throw;
