@@ -96,6 +96,17 @@ func.func @gap(%k: tensor<?x1x1xf32>, %batch: !llm.batch,
 
 // -----
 
+func.func @gap_of_entries(%e: tensor<?x1xf32>, %batch: !llm.batch,
+    %c: !llm.cache<entries, [2, 1, 1], f32>) attributes {test.steps = [
+    {batch = [array<i64: 5, 0, 1>], args = [dense<0.5> : tensor<1x1xf32>, "batch", "state"]},
+    {batch = [array<i64: 5, 2, 1>], args = [dense<0.5> : tensor<1x1xf32>, "batch", "state"]}]} {
+  // expected-error @+1 {{'llm.entry_append' appends at position 2 of sequence 5, whose state holds 1 positions}}
+  %c1 = llm.entry_append %e, %c, %batch : tensor<?x1xf32>, !llm.cache<entries, [2, 1, 1], f32>
+  return
+}
+
+// -----
+
 func.func @unwritten(%q: tensor<?x1x1xf32>, %batch: !llm.batch,
     %c: !llm.cache<paged, [1, 1, 1], f32>) -> tensor<?x1x1xf32> attributes {test.steps = [
     {batch = [array<i64: 5, 0, 1>], args = [dense<0.5> : tensor<1x1x1xf32>, "batch", "state"]}]} {
