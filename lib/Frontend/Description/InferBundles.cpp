@@ -62,14 +62,48 @@ bool hasMeaning(const KnownDescription &donor, const Want &want) {
   }
 }
 
+template <typename F>
+static void eachEntry(const KnownDescription &base, const Overlay &overlay, F visit) {
+  // Both are sorted.
+  auto other = overlay.begin();
+  for (const auto &[key, entry] : base.entries) {
+    for (; other != overlay.end() && other->first < key; ++other)
+      if (other->second)
+        visit(other->first, *other->second);
+    if (other == overlay.end() || key < other->first) {
+      visit(key, entry);
+      continue;
+    }
+    if (other->second)
+      visit(key, *other->second);
+    ++other;
+  }
+  for (; other != overlay.end(); ++other)
+    if (other->second)
+      visit(other->first, *other->second);
+}
+
+BundleContext::BundleContext(const KnownDescriptions &known, const InferState &state,
+                             const std::set<std::string> &configKeys)
+    : base(known.all[state.base]), state(state), configKeys(configKeys) {
+  eachEntry(base, state.overlay, [&](const EntryKey &key, const Entry &entry) {
+    for (const std::string &name : entry.reads)
+      ++reads[name];
+    for (const std::string &name : entry.texts)
+      if (!entry.reads.count(name))
+        ++reads[name];
+    if (isTensor(key))
+      for (const std::string &role : entry.roles)
+        ++roles[role];
+  });
+}
+
 namespace {
 
 class Bundler {
 public:
-  Bundler(const KnownDescriptions &known, const InferState &state, const KnownDescription &donor,
-          Reach reach, const std::set<std::string> &configKeys)
-      : base(known.all[state.base]), state(state), donor(donor), reach(reach),
-        configKeys(configKeys) {}
+  Bundler(const BundleContext &context, const KnownDescription &donor, Reach reach)
+      : context(context), base(context.base), state(context.state), donor(donor), reach(reach) {}
 
   Bundle make(const std::vector<Want> &wants) {
     for (const Want &want : wants)
@@ -123,12 +157,10 @@ private:
   }
 
   template <typename F> void eachOfState(F visit) const {
-    for (const auto &[key, entry] : base.entries)
-      if (!state.overlay.count(key) && !bundle.count(key))
+    eachEntry(base, state.overlay, [&](const EntryKey &key, const Entry &entry) {
+      if (bundle.empty() || !bundle.count(key))
         visit(key, entry);
-    for (const auto &[key, entry] : state.overlay)
-      if (entry && !bundle.count(key))
-        visit(key, *entry);
+    });
     for (const auto &[key, entry] : bundle)
       if (entry)
         visit(key, *entry);
@@ -249,7 +281,7 @@ private:
         continue;
       const Entry *param = donor.find({"params", names[at]});
       if (donor.keysRead.count(names[at])) {
-        if (configKeys.count(names[at]))
+        if (context.configKeys.count(names[at]))
           return false;
         readsKeys = true;
       }
@@ -403,30 +435,45 @@ private:
             break;
           }
   }
+  /// How many entries have a name, where `context` counts those of the state.
+  size_t count(const std::unordered_map<std::string_view, size_t> &inState,
+               const std::string &name, bool (*has)(const Entry &, const std::string &),
+               bool onlyTensors) const {
+    auto it = inState.find(name);
+    size_t n = it == inState.end() ? 0 : it->second;
+    for (const auto &[key, entry] : bundle) {
+      if (onlyTensors && !isTensor(key))
+        continue;
+      const Entry *mine = before(key);
+      n -= mine && has(*mine, name);
+      n += entry && has(*entry, name);
+    }
+    return n;
+  }
   bool isProvided(const std::string &role) const {
-    bool provided = false;
-    eachOfState([&](const EntryKey &key, const Entry &entry) {
-      provided |= isTensor(key) && entry.roles.count(role) != 0;
-    });
-    return provided;
+    auto has = [](const Entry &entry, const std::string &name) {
+      return entry.roles.count(name) != 0;
+    };
+    return count(context.roles, role, has, true) > 0;
+  }
+  bool isRead(const std::string &name) const {
+    auto has = [](const Entry &entry, const std::string &read) {
+      return entry.reads.count(read) != 0 || entry.texts.count(read) != 0;
+    };
+    return count(context.reads, name, has, false) > 0;
   }
 
   /// Entries of the bundle that nothing reads get their readers of the donor.
   void closeUp() {
-    std::set<std::string> read;
-    eachOfState([&](const EntryKey &, const Entry &entry) {
-      read.insert(entry.reads.begin(), entry.reads.end());
-      read.insert(entry.texts.begin(), entry.texts.end());
-    });
     std::set<std::string> idle;
     for (const auto &[key, entry] : bundle) {
       if (!entry)
         continue;
       if (isTensor(key)) {
         for (const std::string &role : entry->roles)
-          if (!read.count(role))
+          if (!isRead(role))
             idle.insert(role);
-      } else if ((key.section == "params" || key.section == "blocks") && !read.count(key.name)) {
+      } else if ((key.section == "params" || key.section == "blocks") && !isRead(key.name)) {
         idle.insert(key.name);
       }
     }
@@ -443,21 +490,20 @@ private:
     }
   }
 
+  const BundleContext &context;
   const KnownDescription &base;
   const InferState &state;
   const KnownDescription &donor;
   Reach reach;
-  const std::set<std::string> &configKeys;
   Overlay bundle;
   std::set<EntryKey> companions;
 };
 
 } // namespace
 
-Bundle bundleOf(const KnownDescriptions &known, const InferState &state,
-                const KnownDescription &donor, const std::vector<Want> &wants, Reach reach,
-                const std::set<std::string> &configKeys) {
-  return Bundler(known, state, donor, reach, configKeys).make(wants);
+Bundle bundleOf(const BundleContext &context, const KnownDescription &donor,
+                const std::vector<Want> &wants, Reach reach) {
+  return Bundler(context, donor, reach).make(wants);
 }
 
 } // namespace llmc::frontend

@@ -45,6 +45,8 @@ std::vector<OwnMove> OwnMoves::of(const InferState &state) const {
   add(otherNames(state));
   for (OwnMove &move : otherDefaults(state))
     moves.push_back(std::move(move));
+  add(withoutAbsent(state));
+  add(withoutOnes(state));
   add(transposed(state));
   return moves;
 }
@@ -264,6 +266,60 @@ std::vector<OwnMove> OwnMoves::otherDefaults(const InferState &state) const {
       }
   }
   return moves;
+}
+
+/// Tensors that are not there and that nothing reads.
+std::optional<OwnMove> OwnMoves::withoutAbsent(const InferState &state) const {
+  OwnMove move;
+  for (const auto &[key, entry] : tensorsOf(known, state)) {
+    bool isIdle = std::all_of(entry->roles.begin(), entry->roles.end(), [&](const auto &role) {
+      return state.left.idleRoles.count(role) != 0;
+    });
+    bool isMissing = std::any_of(
+        state.left.missing.begin(), state.left.missing.end(),
+        [&](const std::string &name) { return tailOf(name) == tailOf(entry->tensor); });
+    if (isIdle && isMissing)
+      move.overlay[key] = std::nullopt;
+  }
+  if (move.overlay.empty())
+    return std::nullopt;
+  return move;
+}
+
+static std::vector<int64_t> largerThanOne(std::vector<int64_t> shape) {
+  std::erase(shape, 1);
+  return shape;
+}
+
+/// Tensors that have the shape the description gives them but for dimensions of one.
+std::optional<OwnMove> OwnMoves::withoutOnes(const InferState &state) const {
+  OwnMove move;
+  if (!state.model)
+    return std::nullopt;
+  for (const auto &[key, entry] : tensorsOf(known, state)) {
+    if (entry->roles.size() != 1 || entry->value.items.size() < 2)
+      continue;
+    auto family = std::find_if(state.model->families.begin(), state.model->families.end(),
+                               [&](const WeightFamily &one) {
+                                 return !one.isBias && one.role == *entry->roles.begin();
+                               });
+    auto at = std::find_if(shapes.begin(), shapes.end(), [&](const auto &item) {
+      return state.left.misshapen.count(item.first) && tailOf(item.first) == tailOf(entry->tensor);
+    });
+    if (family == state.model->families.end() || at == shapes.end() || at->second.size() != 1)
+      continue;
+    const std::vector<int64_t> &stored = *at->second.begin();
+    if (stored == family->shape || largerThanOne(stored) != largerThanOne(family->shape))
+      continue;
+    Entry own = *entry;
+    if (own.value.items.size() < 3)
+      own.value.items.push_back(Json::makeObject());
+    own.value.items[2].set("stored", Json::makeString(shapeText(stored)));
+    move.overlay[key] = std::move(own);
+  }
+  if (move.overlay.empty())
+    return std::nullopt;
+  return move;
 }
 
 /// Matrices that the checkpoint holds the other way round. That a square one is does not show: it

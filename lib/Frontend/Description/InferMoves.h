@@ -38,6 +38,8 @@ private:
   std::optional<OwnMove> otherNames(const InferState &state) const;
   std::vector<OwnMove> otherDefaults(const InferState &state) const;
   std::optional<OwnMove> transposed(const InferState &state) const;
+  std::optional<OwnMove> withoutOnes(const InferState &state) const;
+  std::optional<OwnMove> withoutAbsent(const InferState &state) const;
 
   bool isKnown(const std::string &key) const;
 

@@ -43,7 +43,7 @@ public:
               });
     // Large checkpoints take longer for each look.
     size_t tensors = this->source->checkpoint ? this->source->checkpoint->tensors().size() : 0;
-    budget = std::max<size_t>(40, 400 / (1 + tensors / 1500));
+    budget = std::max<size_t>(40, 480 / (1 + tensors / 1500));
   }
 
   Inference run() {
@@ -139,9 +139,11 @@ private:
       if (!model.configLedger.evaluated.count(entry.first))
         ++left.withoutEffect;
     const TensorLedger &tensors = model.tensorLedger;
-    auto templates = [](const std::vector<std::string> &names, std::set<std::string> &out) {
-      for (const std::string &name : names)
-        out.insert(templateOf(name));
+    auto templates = [&](const std::vector<std::string> &names, std::set<std::string> &out) {
+      for (const std::string &name : names) {
+        auto it = facts.templateOfTensor.find(name);
+        out.insert(it == facts.templateOfTensor.end() ? templateOf(name) : it->second);
+      }
     };
     templates(tensors.missing, left.missing);
     templates(tensors.unread, left.unread);
@@ -203,13 +205,14 @@ private:
     std::optional<std::string> program = programWhere(state);
     if (!program)
       return std::nullopt;
+    BundleContext context(known, state, facts.keys);
     for (const std::string &key : state.left.keys) {
       for (size_t donor : order) {
         if (donor == state.base || evaluations >= limit ||
             !hasMeaning(known.all[donor], {Want::Kind::Key, key}))
           continue;
-        Bundle bundle = bundleOf(known, state, known.all[donor], {{Want::Kind::Key, key}},
-                                 Reach::Statement, facts.keys);
+        Bundle bundle = bundleOf(context, known.all[donor], {{Want::Kind::Key, key}},
+                                 Reach::Statement);
         auto isParam = [](const auto &item) { return item.first.section == "params"; };
         if (bundle.overlay.empty() ||
             !std::all_of(bundle.overlay.begin(), bundle.overlay.end(), isParam))
@@ -240,13 +243,14 @@ private:
   }
   std::optional<InferState> bestMove(const InferState &state) {
     std::vector<Want> wants = wantsOf(state.left);
+    BundleContext context(known, state, facts.keys);
     std::optional<InferState> best;
     std::set<std::string> tried;
     auto attempt = [&](size_t donor, const std::vector<Want> &some) {
       if (evaluations >= limit)
         return;
       for (Reach reach : {Reach::Statement, Reach::Readers, Reach::Block}) {
-        Bundle bundle = bundleOf(known, state, known.all[donor], some, reach, facts.keys);
+        Bundle bundle = bundleOf(context, known.all[donor], some, reach);
         if (bundle.overlay.empty() || !tried.insert(overlayText(bundle.overlay).dump()).second)
           continue;
         InferState next = moved(state, bundle, donor);
@@ -283,6 +287,10 @@ private:
       if (++donors >= jointDonors)
         break;
     }
+    // One thing at a time explains less than much at once.
+    constexpr double much = 40;
+    if (best && best->left.score() <= state.left.score() - much)
+      return best;
     for (const Want &want : wants) {
       size_t singles = 0;
       for (size_t donor : order) {

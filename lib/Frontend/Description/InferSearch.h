@@ -5,6 +5,9 @@
 #include "InferEntries.h"
 #include "llmc/Frontend/ResolvedModel.h"
 
+#include <string_view>
+#include <unordered_map>
+
 namespace llmc::frontend {
 
 /// What a description leaves unexplained of a model. Tensors are templates.
@@ -59,11 +62,23 @@ struct Bundle {
   std::set<EntryKey> companions;
 };
 
-/// What of `donor` explains `wants` in `state`, with what that needs. Empty where it has nothing.
-/// `configKeys` are those of the model.
-Bundle bundleOf(const KnownDescriptions &known, const InferState &state,
-                const KnownDescription &donor, const std::vector<Want> &wants, Reach reach,
+/// What bundles are made for.
+struct BundleContext {
+  BundleContext(const KnownDescriptions &known, const InferState &state,
                 const std::set<std::string> &configKeys);
+
+  const KnownDescription &base;
+  const InferState &state;
+  /// Those of the model.
+  const std::set<std::string> &configKeys;
+  /// How many entries of the state read a name or have it as a literal, and how many tensors have a
+  /// role.
+  std::unordered_map<std::string_view, size_t> reads, roles;
+};
+
+/// What of `donor` explains `wants` in the state, with what that needs. Empty where it has nothing.
+Bundle bundleOf(const BundleContext &context, const KnownDescription &donor,
+                const std::vector<Want> &wants, Reach reach);
 
 } // namespace llmc::frontend
 

@@ -26,7 +26,7 @@ ModelFacts factsOf(const ModelSource &source) {
   facts.keys.erase("model_type");
   if (source.checkpoint)
     for (const CheckpointTensor &tensor : source.checkpoint->tensors())
-      facts.templates.insert(templateOf(tensor.name));
+      facts.templates.insert(facts.templateOfTensor[tensor.name] = templateOf(tensor.name));
   for (const std::string &name : facts.templates)
     facts.tails.insert(tailOf(name));
   return facts;

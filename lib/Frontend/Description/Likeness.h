@@ -8,12 +8,15 @@
 #include <map>
 #include <set>
 #include <string>
+#include <unordered_map>
 
 namespace llmc::frontend {
 
 /// Names in a model's files: config keys, tensors as templates and the ends of those, model types.
 struct ModelFacts {
   std::set<std::string> keys, templates, tails, types;
+  /// Of each tensor its template.
+  std::unordered_map<std::string, std::string> templateOfTensor;
 };
 
 ModelFacts factsOf(const ModelSource &source);
