@@ -9,6 +9,10 @@ of rotary embeddings or the place of an epsilon. The changed description runs in
 test/Inputs/families, and the folders of SHARED/goldens), and must miss the bound that the shipped one
 keeps. One line a kind with its error on each model, then how many kinds there are and how many were caught.
 
+With --twins it is `llmc twin` that must notice: the changed description is compiled for the CPU with a twin of a model
+that the kind names, the first one that it fits, and its trace must miss the bound that the shipped description
+keeps against the evaluator. Kinds with "twins": true are for twins alone.
+
 Exit 1 where a changed description passes somewhere, where the shipped one does not, and where a mutation no
 longer fits the description that it changes. Standard library only.
 """
@@ -28,7 +32,8 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 INPUTS = ROOT / "test" / "Inputs"
-sys.path.insert(0, str(ROOT / "test" / "Integration"))
+sys.path[:0] = [str(ROOT / "test" / "Integration"), str(ROOT / "utils")]
+import check_twins  # noqa: E402
 import families  # noqa: E402
 import tensors  # noqa: E402
 
@@ -218,6 +223,33 @@ def reversed_rows(path, pattern):
     return weights
 
 
+def tied_experts(path, named):
+    """The weights, every expert having the score of the first."""
+    weights = tensors.read(path)
+    routers = fnmatch.filter(weights, named["router"])
+    if not routers:
+        raise Unfit(f"no weight is named {named['router']}")
+    for name in routers:
+        shape, numbers = weights[name]
+        for row in range(1, shape[0]):
+            numbers[row * shape[1]:(row + 1) * shape[1]] = numbers[:shape[1]]
+    return weights
+
+
+def turned_experts(weights, named):
+    """The weights with the experts numbered from the last to the first."""
+    place = re.compile(re.escape(named["experts"]).replace(re.escape("{e}"), r"(\d+)"))
+    count = 1 + max((int(match[1]) for name in weights if (match := place.search(name))), default=-1)
+    if count < 2:
+        raise Unfit(f"no weights of experts are named {named['experts']}")
+    renumbered = {}
+    for name, weight in weights.items():
+        match = place.search(name)
+        other = name if not match else f"{name[:match.start(1)]}{count - 1 - int(match[1])}{name[match.end(1):]}"
+        renumbered[other] = weight
+    return renumbered
+
+
 # ---- models with references
 
 class Case:
@@ -256,6 +288,37 @@ class Case:
             return self.state
 
 
+class Twin(Case):
+    """The twin of a case, and what the evaluator gives for it."""
+
+    def __init__(self, case, work, ties=None):
+        super().__init__(f"twin/{case.label}", work / f"twin-{case.label.replace('/', '-')}{'-tied' if ties else ''}",
+                         check_twins.PROMPT, None, [], tensors.BOUNDS["cpu"], work)
+        self.original, self.ties = case, ties
+
+    def error(self, model, output, *options):
+        artifact = Path(f"{output}-artifact")
+        tensors.compile_model(model, artifact, *options)
+        try:
+            return tensors.compare(tensors.trace(artifact, self.prompt, output), self.reference, self.names)
+        finally:
+            shutil.rmtree(artifact)
+
+    def known(self, work):
+        with self.lock:
+            if self.state is None and self.reference is None:
+                try:
+                    tensors.call("llmc", "twin", self.original.folder, "-o", self.folder)
+                    if self.ties:
+                        weights = self.folder / "model.safetensors"
+                        tensors.write(weights, tied_experts(weights, self.ties))
+                    self.reference = tensors.trace(self.folder, self.prompt, self.folder / "reference", "--device", "evaluator")
+                    self.names = list(self.reference)
+                except SystemExit as failure:
+                    self.state = (float("inf"), str(failure), None)
+        return super().known(work)
+
+
 def golden_case(folder, label, work):
     reference = tensors.read(folder / "golden.safetensors")
     names = [n for n in reference if n not in ("input_ids", "greedy") and not n.startswith(INNER_BLOCKS)]
@@ -272,7 +335,13 @@ def family_case(name, label, work):
 
 class Cases:
     def __init__(self, shared, work):
-        self.shared, self.work, self.found = shared, work, {}
+        self.shared, self.work, self.found, self.twins = shared, work, {}, {}
+
+    def twin(self, case, ties):
+        key = (case.label, ties is not None)
+        if key not in self.twins:
+            self.twins[key] = Twin(case, self.work, ties)
+        return self.twins[key]
 
     def named(self, name):
         """Every model of this name, which may have its folder before it."""
@@ -306,7 +375,7 @@ def run_one(case, mutation, work, number):
     try:
         (folder / f"{name}.jsonc").write_text(json.dumps(mutated_description(models, name, mutation), indent=1))
         model = case.folder
-        if {"config", "swap", "rule", "reverse"} & mutation.keys():
+        if {"config", "swap", "rule", "reverse", "ties"} & mutation.keys():
             model = folder / "model"
             model.mkdir()
             config = json.loads((case.folder / "config.json").read_text())
@@ -314,6 +383,9 @@ def run_one(case, mutation, work, number):
             if "reverse" in mutation:
                 tensors.write(model / "model.safetensors",
                               reversed_rows(case.folder / "model.safetensors", mutation["reverse"]))
+            elif "ties" in mutation:
+                weights = tensors.read(case.folder / "model.safetensors")
+                tensors.write(model / "model.safetensors", turned_experts(weights, mutation["ties"]))
             else:
                 (model / "model.safetensors").symlink_to((case.folder / "model.safetensors").resolve())
         error, tensor = case.error(model, folder / "trace", "--description", folder / f"{name}.jsonc")
@@ -329,6 +401,26 @@ def run_one(case, mutation, work, number):
     if mutation.get("refused"):
         return {**result, "verdict": "unfit", "message": f"is not refused, its error is {error:.1e}"}
     return {**result, "error": error, "tensor": tensor, "verdict": "caught" if error > case.allowed else "SURVIVED"}
+
+
+def run_twin(cases, candidates, mutation, work, number):
+    """The result on the twin of the first case that the mutation fits, or that of the last."""
+    result = None
+    for at, case in enumerate(candidates):
+        result = run_one(cases.twin(case, mutation.get("ties")), mutation, work, f"{number}-{at}")
+        if result["verdict"] != "unfit":
+            break
+    return result
+
+
+def planned(kinds, cases, arguments):
+    """(kind, mutation, models of which each must notice, or of whose twins the first that fits)"""
+    for kind in kinds:
+        for mutation in kind.get("forms", [kind]):
+            found = [case for name in mutation["on"] for case in cases.named(name) if chosen(case.label, arguments.case)]
+            for models in [found] if arguments.twins else [[case] for case in found]:
+                if models:
+                    yield kind, mutation, models
 
 
 def chosen(name, patterns):
@@ -360,12 +452,14 @@ def main():
     parser.add_argument("--mutations", type=Path, default=INPUTS / "mutations.jsonc")
     parser.add_argument("--kind", action="append", default=[], metavar="PATTERN")
     parser.add_argument("--case", action="append", default=[], metavar="PATTERN", help="such as goldens/llama or 'families/*'")
+    parser.add_argument("--twins", action="store_true", help="twins compiled for the CPU instead of references")
     parser.add_argument("--jobs", type=int, default=1)
     parser.add_argument("--json", action="store_true")
     arguments = parser.parse_args()
     if arguments.bin:
         os.environ["PATH"] = f"{arguments.bin.resolve()}{os.pathsep}{os.environ['PATH']}"
-    kinds = [kind for kind in read_jsonc(arguments.mutations) if chosen(kind["kind"], arguments.kind)]
+    kinds = [kind for kind in read_jsonc(arguments.mutations)
+             if chosen(kind["kind"], arguments.kind) and (arguments.twins or not kind.get("twins"))]
     names = [kind["kind"] for kind in kinds]
     if not kinds or len(set(names)) < len(names):
         parser.exit(2, "no such kind\n" if not kinds else "a kind is there twice\n")
@@ -373,13 +467,15 @@ def main():
     with tempfile.TemporaryDirectory() as work, ThreadPoolExecutor(arguments.jobs) as pool:
         work = Path(work)
         cases = Cases(arguments.shared, work)
-        runs = []
-        for kind in kinds:
-            for mutation in kind.get("forms", [kind]):
-                for name in mutation["on"]:
-                    runs += [(kind, mutation, case) for case in cases.named(name)
-                             if chosen(case.label, arguments.case)]
-        results = pool.map(lambda run: run_one(run[1][2], run[1][1], work, run[0]), enumerate(runs))
+        runs = list(planned(kinds, cases, arguments))
+
+        def one(numbered):
+            number, (_, mutation, models) = numbered
+            if arguments.twins:
+                return run_twin(cases, models, mutation, work, number)
+            return run_one(models[0], mutation, work, number)
+
+        results = pool.map(one, enumerate(runs))
         for kind in kinds:
             kind["results"] = [next(results) for owner, _, _ in runs if owner is kind]
             if not arguments.json:
@@ -392,7 +488,7 @@ def main():
         print(json.dumps({"kinds": len(tried), "caught": len(caught), "mutations": rows}, indent=1))
     else:
         print(f"{len(tried)} kinds, {len(caught)} caught; {len(runs)} runs on "
-              f"{len({case.label for _, _, case in runs})} models")
+              f"{len({result['case'] for kind in kinds for result in kind['results']})} models")
     return 0 if tried and len(caught) == len(tried) else 1
 
 
