@@ -23,7 +23,5 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
 
 extern "C" size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t maxSize,
                                           unsigned seed) {
-  if (seed % 4 == 0)
-    return LLVMFuzzerMutate(data, size, maxSize);
-  return giveBack(mutateJson(textOf(data, size), seed), data, maxSize);
+  return mutateText(data, size, maxSize, seed, seed % 4 == 0);
 }

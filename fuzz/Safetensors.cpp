@@ -3,32 +3,22 @@
 // An input that begins with '{' is the index of a folder without its shards.
 //
 //===----------------------------------------------------------------------===//
-#include "Support.h"
-#include "llmc/Frontend/Checkpoint.h"
-
-#include <cstring>
+#include "Tensors.h"
 
 using namespace llmc;
 using namespace llmc::fuzz;
 
 static void readAll(const frontend::Checkpoint &checkpoint) {
-  for (const std::string &fault : checkpoint.deferredFaults())
-    if (fault.empty())
+  readTensors(checkpoint, [&](const frontend::CheckpointTensor &tensor) {
+    unsigned sum = 0;
+    for (std::byte byte : checkpoint.data(tensor))
+      sum += unsigned(byte);
+    // A file of these sizes holds few values; more would be read from nowhere.
+    if (checkpoint.values(tensor).size() > (size_t(1) << 26))
       __builtin_trap();
-  for (const frontend::CheckpointTensor &tensor : checkpoint.tensors()) {
-    if (checkpoint.find(tensor.name) != &tensor)
-      __builtin_trap();
-    reads([&] {
-      unsigned sum = 0;
-      for (std::byte byte : checkpoint.data(tensor))
-        sum += unsigned(byte);
-      // A file of these sizes holds few values; more would be read from nowhere.
-      if (checkpoint.values(tensor).size() > (size_t(1) << 26))
-        __builtin_trap();
-      static volatile unsigned sink;
-      sink = sum;
-    });
-  }
+    [[maybe_unused]] static volatile unsigned sink;
+    sink = sum;
+  });
 }
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
@@ -49,16 +39,8 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
 /// Bytes in a header change little but its JSON; most changes are made to that.
 extern "C" size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t maxSize,
                                           unsigned seed) {
-  uint64_t length = 0;
-  if (size >= 8)
-    std::memcpy(&length, data, 8);
-  if (seed % 4 == 0 || size < 8 || length > size - 8)
+  std::optional<std::string> file = mutateHeader(textOf(data, size), seed);
+  if (seed % 4 == 0 || !file)
     return LLVMFuzzerMutate(data, size, maxSize);
-  std::string_view body = textOf(data + 8 + length, size - 8 - length);
-  std::string header = mutateJson(textOf(data + 8, length), seed);
-  length = header.size();
-  std::string file(reinterpret_cast<const char *>(&length), 8);
-  file += header;
-  file += body;
-  return giveBack(file, data, maxSize);
+  return giveBack(*file, data, maxSize);
 }

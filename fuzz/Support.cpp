@@ -73,4 +73,36 @@ size_t giveBack(std::string_view text, uint8_t *data, size_t maxSize) {
   return size;
 }
 
+size_t mutateText(uint8_t *data, size_t size, size_t maxSize, unsigned seed, bool raw) {
+  if (raw)
+    return LLVMFuzzerMutate(data, size, maxSize);
+  return giveBack(mutateJson(textOf(data, size), seed), data, maxSize);
+}
+
+size_t mutatePair(uint8_t *data, size_t size, size_t maxSize, unsigned seed, bool raw,
+                  bool second) {
+  if (raw)
+    return LLVMFuzzerMutate(data, size, maxSize);
+  std::vector<std::string> texts = parts(textOf(data, size), 2);
+  texts[second] = mutateJson(texts[second], seed);
+  return giveBack(texts[0] + '\0' + texts[1], data, maxSize);
+}
+
+std::optional<std::string> mutateHeader(std::string_view file, unsigned seed) {
+  uint64_t length = 0;
+  if (file.size() < sizeof length)
+    return std::nullopt;
+  std::memcpy(&length, file.data(), sizeof length);
+  std::string_view rest = file.substr(sizeof length);
+  if (length > rest.size())
+    return std::nullopt;
+  std::string header = mutateJson(rest.substr(0, length), seed);
+  rest.remove_prefix(length);
+  length = header.size();
+  std::string mutated(reinterpret_cast<const char *>(&length), sizeof length);
+  mutated += header;
+  mutated += rest;
+  return mutated;
+}
+
 } // namespace llmc::fuzz

@@ -6,6 +6,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -64,6 +65,15 @@ size_t giveBack(std::string_view text, uint8_t *data, size_t maxSize);
 /// Changes one thing about a JSON text; the text as it is where it is not JSON.
 /// Strings are mutated byte by byte or swapped for one that stands elsewhere.
 std::string mutateJson(std::string_view text, unsigned seed);
+
+// Custom mutators. Bytes are changed where `raw` says so or an input has not the form.
+
+/// Of an input that is one JSON text.
+size_t mutateText(uint8_t *data, size_t size, size_t maxSize, unsigned seed, bool raw);
+/// Of two JSON texts with a NUL between them: the first or the second changes.
+size_t mutatePair(uint8_t *data, size_t size, size_t maxSize, unsigned seed, bool raw, bool second);
+/// A safetensors file with a change in its header; nothing where it has none.
+std::optional<std::string> mutateHeader(std::string_view file, unsigned seed);
 
 } // namespace llmc::fuzz
 

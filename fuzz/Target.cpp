@@ -36,10 +36,5 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
 
 extern "C" size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t maxSize,
                                           unsigned seed) {
-  if (seed % 4 == 0)
-    return LLVMFuzzerMutate(data, size, maxSize);
-  std::vector<std::string> texts = parts(textOf(data, size), 2);
-  std::string &one = texts[seed % 5 == 0];
-  one = mutateJson(one, seed);
-  return giveBack(texts[0] + '\0' + texts[1], data, maxSize);
+  return mutatePair(data, size, maxSize, seed, seed % 4 == 0, seed % 5 == 0);
 }

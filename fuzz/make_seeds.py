@@ -313,6 +313,13 @@ def target():
         "llm.gate": {"by": "kernel"}}}
     yield "extended", json.dumps(chip) + "\0" + json.dumps(base)
     yield "alone", json.dumps(base) + "\0"
+    silent = {"name": "c", "about": "a", "memory": "not stated", "compute": "not stated"}
+    yield "not stated", json.dumps(dict(silent, operators=chip["operators"])) + "\0"
+    every = {kind: [1e12, "x"] for kind in ("f64", "f32", "tf32", "f16", "bf16", "f8", "f6", "f4",
+                                            "int8", "int4")}
+    yield "every type", json.dumps(dict(base, compute=every)) + "\0"
+    yield "no such storage", json.dumps(dict(silent, operators={
+        "llm.linear": {"by": "x", "only": {"storage": ["q4_9"]}}})) + "\0"
     yield "circle", json.dumps(chip) + "\0" + json.dumps(dict(base, extends="chip"))
 
 

@@ -12,8 +12,8 @@ namespace {
 
 /// A whole number by name, or nothing where the name is absent or null.
 std::optional<int64_t> namedInt(const OpCall &call, const char *name) {
-  const Value *value = call.findNamed(name);
-  if (!value || value->isNull())
+  const Value *value = call.findGiven(name);
+  if (!value)
     return std::nullopt;
   const int64_t *number = value->get<int64_t>();
   if (!number)
@@ -39,17 +39,6 @@ std::string namedChoice(const OpCall &call, const char *name,
                     value->toText());
 }
 
-const WeightRef *namedWeight(const OpCall &call, const char *name) {
-  const Value *value = call.findNamed(name);
-  if (!value || value->isNull())
-    return nullptr;
-  const WeightRef *weight = value->get<WeightRef>();
-  if (!weight)
-    opError(call, std::string("'") + name + "' must be a weight or null, it is " +
-                      value->kindName());
-  return weight;
-}
-
 } // namespace
 
 RouteSettings routeSettings(const OpCall &call, int64_t experts) {
@@ -62,9 +51,9 @@ RouteSettings routeSettings(const OpCall &call, int64_t experts) {
   settings.score = namedChoice(call, "score", {"softmax", "sigmoid", "sqrt_softplus", "identity"});
   settings.normalise = namedChoice(call, "normalise", {"none", "sum", "softmax", "margin"});
   settings.groupScore = namedChoice(call, "group_score", {"max", "top2"});
-  settings.bias = namedWeight(call, "bias");
-  settings.table = namedWeight(call, "table");
-  settings.expertScale = namedWeight(call, "expert_scale");
+  settings.bias = weightOrNull(call, "bias");
+  settings.table = weightOrNull(call, "table");
+  settings.expertScale = weightOrNull(call, "expert_scale");
   if (const Value *tokens = call.findNamed("tokens"))
     settings.tokens = tokens->get<Handle>();
   if (!settings.table != !settings.tokens)
@@ -86,9 +75,9 @@ RouteSettings routeSettings(const OpCall &call, int64_t experts) {
       opError(call, "'scale' must be a number that is finite in f32, it is " + scale->toText());
     settings.scale = scale->asDouble();
   }
-  const Value *margin = call.findNamed("margin");
+  const Value *margin = call.findGiven("margin");
   bool byMargin = settings.normalise == "margin";
-  if (byMargin != (margin && !margin->isNull()))
+  if (byMargin != (margin != nullptr))
     opError(call, "needs \"normalise: 'margin'\" and the 'margin' together, or neither");
   if (byMargin) {
     if (!margin->isNumber() || !(float(margin->asDouble()) > 0) ||

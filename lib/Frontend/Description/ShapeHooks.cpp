@@ -39,7 +39,7 @@ Value ShapeHooks::embedding(const OpCall &call) {
   const Shape &table = weightShape(call, 1);
   if (table.size() != 2)
     opError(call, "the table must have two dimensions, it is " + shapeText(table));
-  if (const Value *otherwise = call.findNamed("otherwise"); otherwise && !otherwise->isNull())
+  if (const Value *otherwise = call.findGiven("otherwise"))
     if (const int64_t *row = otherwise->get<int64_t>(); !row || *row < 0 || *row >= table[0])
       opError(call, "'otherwise' must be null or a row of the table, of which there are " +
                         std::to_string(table[0]) + ", it is " + otherwise->toText());

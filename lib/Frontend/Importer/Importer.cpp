@@ -152,7 +152,7 @@ Importer::Results Importer::embedding(const OpCall &call) {
   mlir::Value table = paramOf(call, weight);
   int64_t width = cast<WeightType>(table.getType()).getShape().back();
   IntegerAttr otherwise;
-  if (const auto *row = call.findNamed("otherwise"); row && !row->isNull())
+  if (const auto *row = call.findGiven("otherwise"))
     otherwise = b.getI64IntegerAttr(*row->get<int64_t>());
   return handle(EmbeddingOp::create(b, at(call, &weight), rows(width), tensor(call, 0), table,
                                     otherwise));
