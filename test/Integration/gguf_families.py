@@ -21,6 +21,8 @@ SANDWICH_NAMES = {
     "self_attn.q_norm": "attn_q_norm", "self_attn.k_norm": "attn_k_norm",
 }
 FUSED_NAMES = {"self_attn.qkv_proj": "attn_qkv", "mlp.gate_up_proj": "ffn_up"}
+EXPERT_NAMES = {"mlp.gate": "ffn_gate_inp", "mlp.experts.gate_proj": "ffn_gate_exps", "mlp.experts.up_proj": "ffn_up_exps",
+                "mlp.experts.down_proj": "ffn_down_exps"}
 GPT2_NAMES = {
     "transformer.wte": "token_embd", "transformer.wpe": "position_embd",
     "transformer.ln_f": "output_norm", "attn.c_attn": "attn_qkv", "attn.c_proj": "attn_output",
@@ -167,6 +169,22 @@ FAMILIES |= {
     "seed_oss": LLAMA | {
         "arch": "seed_oss", "permuted": False,
         "names": LLAMA_NAMES | {"post_attention_layernorm": "post_attention_norm"}},
+}
+EXPERT_KEYS = {"expert_count": "num_experts", "expert_used_count": "num_experts_per_tok"}
+FAMILIES |= {
+    "olmoe": LLAMA | {
+        "arch": "olmoe", "permuted": False, "keys": KEYS | EXPERT_KEYS | {"attention.clamp_kqv": "clip_qkv"},
+        "names": LLAMA_NAMES | EXPERT_NAMES | {"post_attention_layernorm": "ffn_norm", "self_attn.q_norm": "attn_q_norm",
+                                               "self_attn.k_norm": "attn_k_norm"}},
+    "minimax_m2": {
+        "arch": "minimax-m2", "permuted": False,
+        "keys": KEYS | EXPERT_KEYS | {
+            "expert_count": "num_local_experts", "expert_feed_forward_length": "intermediate_size",
+            "expert_gating_func": lambda config: 2, "rope.dimension_count": turned_width},
+        "names": LLAMA_NAMES | {
+            "self_attn.q_norm": "attn_q_norm", "self_attn.k_norm": "attn_k_norm", "block_sparse_moe.gate": "ffn_gate_inp",
+            "block_sparse_moe.experts.w1": "ffn_gate_exps", "block_sparse_moe.experts.w2": "ffn_down_exps",
+            "block_sparse_moe.experts.w3": "ffn_up_exps", "block_sparse_moe.e_score_correction_bias": "exp_probs_b.bias"}},
 }
 
 

@@ -6,6 +6,7 @@ holds them, dequantised, in the order of the checkpoint.
 """
 import array
 import json
+import re
 import struct
 
 import gguf_blocks
@@ -50,6 +51,21 @@ def reorder(values, shape, order):
     return out
 
 
+def stacked(weights):
+    """The weights, with those of the experts of a layer one after another in one; and what each of these is made of."""
+    out, members = {}, {}
+    for name, (shape, values) in weights.items():
+        found = re.fullmatch(r"(.*\.experts)\.\d+(\.\w+\.weight)", name)
+        if not found:
+            out[name] = (shape, values)
+            continue
+        whole = found[1] + found[2]
+        members.setdefault(whole, []).append(name)
+        count, all_of_them = len(members[whole]), out.get(whole, (None, array.array("f")))[1]
+        out[whole] = ([count, *shape], all_of_them + values)
+    return out, members
+
+
 # ---- the file
 
 def string(text):
@@ -74,6 +90,8 @@ def gguf_name(name, names):
     for outer in ("model.layers.", "transformer.h."):
         if stem.startswith(outer):
             layer, inner = stem[len(outer):].split(".", 1)
+            if whole := names.get(f"{inner}.{ending}"):
+                return f"blk.{layer}.{whole}"
             return f"blk.{layer}.{names[inner]}.{ending}"
     return f"{names[stem]}.{ending}"
 
@@ -100,9 +118,10 @@ def convert(folder, output, kind, version=3, tables=None):
         heads = {"q_proj": config["num_attention_heads"], "k_proj": config["num_key_value_heads"]}
     offset = family.get("norm_offset", 0)
     meant, entries = {}, []  # entries: name, shape, type, bytes
-    for name, (shape, values) in tensors.read(folder / "model.safetensors").items():
+    weights, members = stacked(tensors.read(folder / "model.safetensors"))
+    for name, (shape, values) in weights.items():
         stored = "f32"
-        if len(shape) == 2:
+        if len(shape) >= 2:
             stored = kind(name) if callable(kind) else kind
         if tables and name.startswith(("model.embed_tokens.", "lm_head.")):
             stored = tables
@@ -126,7 +145,9 @@ def convert(folder, output, kind, version=3, tables=None):
             values = array.array("f", [x - offset for x in values])
         if transposed:
             values = turned(shape, values)[1]
-        meant[name] = (plain, values)
+        each = len(values) // len(members.get(name, [name]))
+        for index, member in enumerate(members.get(name, [name])):
+            meant[member] = (plain[1:] if name in members else plain, values[index * each : (index + 1) * each])
     for name, numbers in gguf_families.rope_tensors(config).items():
         entries.append((name, [len(numbers)], "f32", numbers.tobytes()))
 
