@@ -65,6 +65,23 @@ void gradeOperators(frontend::InspectReport &report, mlir::ModuleOp module,
     }
 }
 
+/// All operators that the target has no kernel for: the plan itself stops at the first.
+std::vector<std::string> refusedOperators(const InspectArguments &arguments,
+                                          mlir::MLIRContext &context) {
+  // As it was before the plan.
+  ImportedModel model = importModelFrom(arguments.model, arguments.descriptions, context);
+  if (!model.module || runPhases(*model.module, Phase::Import, Phase::Normalize))
+    return {};
+  frontend::TargetFile target;
+  target.name = target.compilesAs = arguments.inspect.target;
+  std::vector<std::string> refused;
+  for (const GapReport::Row &row : findGaps(*model.module, target, GapOptions()).rows)
+    // A plan composes nothing.
+    if (row.grade != GapReport::Grade::Covered)
+      refused.push_back(row.location + ": " + row.op + " is missing: " + row.reason);
+  return refused;
+}
+
 /// "ready" is proved, not assumed: the headers go through the phases up to the plan, which
 /// chooses a kernel for every operation. Milliseconds, and no weights.
 void proveReady(frontend::InspectReport &report, const InspectArguments &arguments) {
@@ -81,7 +98,10 @@ void proveReady(frontend::InspectReport &report, const InspectArguments &argumen
   if (failed) {
     // Up to the plan the model is at fault; that fails where an operation has no kernel.
     report.verdict = *failed == Phase::Plan ? Verdict::Missing : Verdict::Invalid;
-    llvm::append_range(report.reasons, problems.errors);
+    std::vector<std::string> refused;
+    if (*failed == Phase::Plan)
+      refused = refusedOperators(arguments, *context);
+    llvm::append_range(report.reasons, refused.empty() ? problems.errors : refused);
   } else if (arguments.chip) {
     gradeOperators(report, *model.module, *arguments.chip);
   }

@@ -58,7 +58,7 @@ std::vector<std::string> factNames(StringRef op, MLIRContext &context) {
   std::vector<std::string> names = {"in",        "out",         "width",   "heads",     "kv_heads",
                                     "key_width", "value_width", "cache",   "selection", "sinks",
                                     "table",     "experts",     "groups",  "storage",   "rope_width",
-                                    "pairing"};
+                                    "pairing",   "taps",        "group"};
   context.getOrLoadDialect<LLMDialect>();
   if (auto name = RegisteredOperationName::lookup(op, &context))
     for (StringAttr attribute : name->getAttributeNames())
@@ -305,6 +305,13 @@ std::vector<std::pair<std::string, std::string>> operatorFacts(Operation *op) {
       .Default([&](Operation *other) {
         if (auto route = dyn_cast<RouteOp>(other); route && route.getTable())
           add("table", "true");
+        if (auto conv = dyn_cast<CausalConvOp>(other))
+          add("taps", Twine(conv.getTaps()));
+        if (auto pool = dyn_cast<PoolTokensOp>(other))
+          add("group", Twine(pool.getGroup()));
+        for (Type type : other->getOperandTypes())
+          if (auto cache = dyn_cast<CacheType>(type); cache && cache.getKind() == CacheKind::Entries)
+            add("group", Twine(cache.getShape()[0]));
         bool isProduct = isa<LinearOp, OutputHeadOp, HeadLinearOp, ExpertLinearOp>(other);
         if (other->getNumOperands())
           widths(isProduct ? "in" : "width", other->getOperand(0).getType());

@@ -54,7 +54,7 @@ std::vector<std::string> operatorNames(mlir::MLIRContext &context);
 /// What distinguishes one use of an operation from another as far as kernels are concerned:
 /// widths, weight storage, attributes; `name` and value, in a fixed order. Names are those of
 /// the operation's page, widths `width`, `in`, `out`, `heads`, `kv_heads`,
-/// `key_width`, `value_width`, `experts`, `top`.
+/// `key_width`, `value_width`, `experts`, `taps`, `group`, `top`.
 std::vector<std::pair<std::string, std::string>> operatorFacts(mlir::Operation *op);
 
 /// Names that the facts of an operation called `op` can have.
