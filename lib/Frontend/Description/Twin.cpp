@@ -20,6 +20,38 @@ static void nameModel(Json &config, const ModelSource &source, const Description
   config.set("model_type", Json::makeString(description.modelTypes.front()));
 }
 
+/// What a GGUF file says of rotations by tensors, a config says by lists.
+static void addRotaryFactors(Json &config, const ModelSource &source, const ResolvedModel &model) {
+  auto stored = std::find_if(model.ropes.begin(), model.ropes.end(), [](const RopeRecord &rope) {
+    return !rope.freqDivisors.empty() || !rope.shortFactors.empty();
+  });
+  if (stored == model.ropes.end())
+    return;
+  bool isDivided = !stored->freqDivisors.empty();
+  if (isDivided && stored->type != RopeType::Default)
+    throw InputError(source.path + ": divides rotary frequencies by a tensor and scales them by '" +
+                     ropeTypeName(stored->type) + "' as well, which no config.json can say; make "
+                                                  "the twin of the model's config.json");
+  auto list = [](const std::vector<float> &factors) {
+    Json json = Json::makeArray();
+    for (float factor : factors)
+      json.items.push_back(Json::makeDouble(double(factor)));
+    return json;
+  };
+  Json record = Json::makeObject();
+  if (const Json *there = config.find("rope_parameters"); there && there->isObject())
+    record = *there;
+  record.set("rope_type", Json::makeString(ropeTypeName(RopeType::LongRope)));
+  record.set("short_factor", list(isDivided ? stored->freqDivisors : stored->shortFactors));
+  record.set("long_factor", list(isDivided ? stored->freqDivisors : stored->longFactors));
+  record.set("attention_factor", Json::makeDouble(stored->attentionFactor));
+  if (isDivided) {
+    record.set("factor", Json::makeDouble(1.0));
+    record.set("original_max_position_embeddings", Json::makeInt(model.contextLength));
+  }
+  config.set("rope_parameters", std::move(record));
+}
+
 static Json configOf(const ModelSource &source, const Description &description,
                      const ResolvedModel &model) {
   if (!source.isGguf())
@@ -30,6 +62,7 @@ static Json configOf(const ModelSource &source, const Description &description,
         std::any_of(model.configLedger.used.begin(), model.configLedger.used.end(),
                     [&](const auto &used) { return used.first.starts_with(key + "."); }))
       config.set(key, value);
+  addRotaryFactors(config, source, model);
   return config;
 }
 
