@@ -1,5 +1,6 @@
 //===- InferMoves.cpp - what a model's files say about a description ------===//
 #include "InferMoves.h"
+#include "InferSwitches.h"
 
 #include <algorithm>
 
@@ -9,7 +10,7 @@ static bool isTensor(const EntryKey &key) { return key.section.starts_with("tens
 
 OwnMoves::OwnMoves(const KnownDescriptions &known, const ModelFacts &facts,
                    const ModelSource &source, const std::vector<size_t> &order)
-    : known(known), facts(facts), order(order) {
+    : known(known), facts(facts), order(order), places(source) {
   const Json *text = source.config.find("text_config");
   auto isOff = [](const Json &value) {
     return value.isNull() || (value.isBool() && !value.boolean);
@@ -45,6 +46,7 @@ std::vector<OwnMove> OwnMoves::of(const InferState &state) const {
   add(otherNames(state));
   for (OwnMove &move : otherDefaults(state))
     moves.push_back(std::move(move));
+  add(switches(state));
   add(withoutAbsent(state));
   add(withoutOnes(state));
   add(transposed(state));
@@ -281,6 +283,18 @@ std::optional<OwnMove> OwnMoves::withoutAbsent(const InferState &state) const {
     if (isIdle && isMissing)
       move.overlay[key] = std::nullopt;
   }
+  if (move.overlay.empty())
+    return std::nullopt;
+  return move;
+}
+
+/// Conditions that the tensors decide.
+std::optional<OwnMove> OwnMoves::switches(const InferState &state) const {
+  OwnMove move;
+  move.overlay = switchesOf(known.all[state.base], state, places);
+  for (const auto &[key, entry] : move.overlay)
+    move.note += (move.note.empty() ? "by the tensors that are there, whatever keys could say: " : ", ") +
+                 key.text() + (entry ? " = " + entry->value.items[0].text : " is not used");
   if (move.overlay.empty())
     return std::nullopt;
   return move;

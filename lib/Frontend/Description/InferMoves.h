@@ -8,6 +8,7 @@
 #define LLMC_LIB_FRONTEND_DESCRIPTION_INFERMOVES_H
 
 #include "InferSearch.h"
+#include "InferSwitches.h"
 #include "Likeness.h"
 
 namespace llmc::frontend {
@@ -39,6 +40,7 @@ private:
   std::vector<OwnMove> otherDefaults(const InferState &state) const;
   std::optional<OwnMove> transposed(const InferState &state) const;
   std::optional<OwnMove> withoutOnes(const InferState &state) const;
+  std::optional<OwnMove> switches(const InferState &state) const;
   std::optional<OwnMove> withoutAbsent(const InferState &state) const;
 
   bool isKnown(const std::string &key) const;
@@ -46,6 +48,7 @@ private:
   const KnownDescriptions &known;
   const ModelFacts &facts;
   const std::vector<size_t> &order;
+  TensorPlaces places;
   /// Keys of the config that stand beside the object of the language model, those among them that
   /// hold the objects of other models, and keys whose value is false or null.
   std::set<std::string> outside, parts, off;

@@ -3,7 +3,7 @@
 #include "ShapeHooks.h"
 #include "llmc/Support/Error.h"
 
-#include <bit>
+#include <algorithm>
 
 namespace llmc::frontend {
 
@@ -15,46 +15,71 @@ public:
   explicit ProgramText(const ResolvedModel &model) : model(model) {}
 
   std::vector<Value> op(const OpCall &call) override {
-    text += call.name + "(";
-    if (call.name == "layers") {
+    if (call.name == "layers")
       carried = call.args.size() + stepValues(call).size();
-    }
+    std::vector<Value> out;
+    for (size_t i = 0; i < resultCount(call); ++i)
+      out.push_back(Handle{next++});
+    if (call.name == "observe")
+      return out;
+    text += call.name + "(";
     for (const Value &value : call.args)
       add(value);
-    for (const auto &[name, value] : call.named) {
+    auto named = call.named;
+    std::sort(named.begin(), named.end(),
+              [](const auto &a, const auto &b) { return a.first < b.first; });
+    for (const auto &[name, value] : named) {
+      // Null stands for what is left out.
+      if (value.isNull())
+        continue;
       text += name + ":";
       add(value);
     }
     text += ")\n";
-    std::vector<Value> out;
-    for (size_t i = 0; i < resultCount(call); ++i)
-      out.push_back(Handle{next++});
     return out;
   }
 
   std::string text;
   size_t carried = 1;
+  uint64_t next = 100;
 
 private:
   void add(const Value &value) {
     if (const auto *weight = value.get<WeightRef>())
-      text += model.families[weight->family].publishedName;
+      addWeight(model.families[weight->family]);
     else if (const auto *rope = value.get<RopeRef>())
       addRope(model.ropes[rope->index]);
+    else if (value.isNumber())
+      text += Value(value.asDouble()).toText();
     else
       text += value.toText();
     text += ",";
   }
+  void addWeight(const WeightFamily &family) {
+    if (family.tiedTo >= 0)
+      return addWeight(model.families[size_t(family.tiedTo)]);
+    text += family.checkpointName;
+    if (family.isLaterPart() || family.storedRows > 0)
+      text += "+" + std::to_string(family.firstRow);
+    text += "@" + std::to_string(family.view.first);
+    for (int64_t stride : family.view.strides)
+      text += "/" + std::to_string(stride);
+    for (float constant : family.constants)
+      text += " " + std::to_string(constant);
+  }
   void addRope(const RopeRecord &rope) {
     text += std::to_string(rope.dim) + (rope.interleaved ? " neighbours" : " halves");
-    for (const std::vector<float> &frequencies : {computeInvFreq(rope), computeLongInvFreq(rope)})
-      for (float frequency : frequencies)
-        text += " " + std::to_string(std::bit_cast<uint32_t>(frequency));
-    text += " " + std::to_string(rope.attentionFactor);
+    auto list = [&](std::vector<float> factors) {
+      text += ";";
+      for (float factor : factors)
+        text += " " + Value(double(factor)).toText();
+    };
+    list(computeInvFreq(rope));
+    list(computeLongInvFreq(rope));
+    text += " " + Value(rope.attentionFactor).toText();
   }
 
   const ResolvedModel &model;
-  uint64_t next = 100;
 };
 
 } // namespace
@@ -67,9 +92,11 @@ std::optional<std::string> programOf(const ResolvedModel &model) {
       const std::vector<int64_t> &layers = model.kinds[kind].layers;
       for (int64_t layer : layers)
         hooks.text += std::to_string(layer) + ",";
+      hooks.text += "\n";
       ValueList values;
       for (size_t i = 0; i < hooks.carried; ++i)
         values.push_back(Handle{i});
+      hooks.next = 1000;
       model.emitLayer(kind, hooks, values);
     }
     return hooks.text;
