@@ -297,6 +297,7 @@ class Twin(Case):
         self.original, self.ties = case, ties
 
     def error(self, model, output, *options):
+        options = (*options, "--max-context", "64")  # within every table of positions, whatever its offset
         artifact = Path(f"{output}-artifact")
         tensors.compile_model(model, artifact, *options)
         try:

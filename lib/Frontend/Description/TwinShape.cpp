@@ -13,6 +13,25 @@ namespace llmc::frontend {
 
 namespace {
 
+/// Which settings of a ramp between scaled and other frequencies matter to a record.
+int64_t rampBits(const RopeRecord &rope) {
+  if (rope.type != RopeType::Yarn && rope.type != RopeType::Llama3)
+    return 0;
+  std::vector<float> exact = computeInvFreq(rope);
+  int64_t bits = 0, bit = 1;
+  for (double RopeRecord::*end : {&RopeRecord::betaFast, &RopeRecord::betaSlow,
+                                  &RopeRecord::lowFreqFactor, &RopeRecord::highFreqFactor}) {
+    RopeRecord other = rope;
+    other.*end *= 1.25;
+    if (computeInvFreq(other) != exact)
+      bits |= bit;
+    bit *= 2;
+  }
+  RopeRecord other = rope;
+  other.truncate = !rope.truncate;
+  return computeInvFreq(other) != exact ? bits | bit : bits;
+}
+
 /// Writes down operations without their sizes, and the numbers apart.
 class Recorder : public ShapeHooks {
 public:
@@ -121,6 +140,7 @@ private:
       add(What::RotaryWidth, rope.dim);
       add(What::RotaryWhole, rope.dim == shapeOf(call.args[0])[1]);
       add(What::RotaryLimit, rope.originalMaxPositions);
+      add(What::RotaryRamp, rampBits(rope));
     } else if (call.name == "position_scale") {
       if (const Value *period = call.findNamed("period"))
         add(What::Period, int64_t(period->asDouble()));
@@ -196,6 +216,11 @@ static bool keepsFacts(const std::vector<TwinFact> &now, const std::vector<TwinF
     return false;
   for (size_t i = 0; i < now.size(); ++i) {
     int64_t value = now[i].value, old = before[i].value;
+    if (now[i].what == What::RotaryRamp && before[i].what == What::RotaryRamp) {
+      if ((value & old) != old)
+        return false;
+      continue;
+    }
     if (now[i].what != before[i].what || value < std::min(old, leastOf(now[i].what)) || value > old)
       return false;
     // Few heads share one as they did; of many it matters that they are several.

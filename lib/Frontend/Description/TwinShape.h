@@ -24,6 +24,7 @@ struct TwinFact {
     RotaryWidth,  ///< channels that turn
     RotaryWhole,  ///< whether these are all of a head
     RotaryLimit,  ///< positions within which rotation is as trained
+    RotaryRamp,   ///< bits for the settings of a ramp that change a frequency
     Period,       ///< of a scale that grows with the position
   };
   What what;
