@@ -68,6 +68,8 @@ def hidden_names(binaries, model, known):
 
 def judge(binaries, model):
     known = report(binaries, model)
+    if known["verdict"] == "crash":
+        sys.exit(f"{model}: llmc inspect printed no report: {known['message']}")
     if known["verdict"] not in ("ready", "composable"):
         return None
     hide = hidden_names(binaries, model, known)
