@@ -21,11 +21,14 @@ int64_t rampBits(const RopeRecord &rope) {
   int64_t bits = 0, bit = 1;
   for (double RopeRecord::*end : {&RopeRecord::betaFast, &RopeRecord::betaSlow,
                                   &RopeRecord::lowFreqFactor, &RopeRecord::highFreqFactor}) {
-    RopeRecord other = rope;
-    other.*end *= 1.25;
-    if (computeInvFreq(other) != exact)
-      bits |= bit;
-    bit *= 2;
+    // A little and far, since ends of ramps are rounded and bounded.
+    for (double by : {1.25, 0.8, 16.0, 1 / 16.0}) {
+      RopeRecord other = rope;
+      other.*end *= by;
+      if (computeInvFreq(other) != exact)
+        bits |= bit;
+      bit *= 2;
+    }
   }
   RopeRecord other = rope;
   other.truncate = !rope.truncate;
