@@ -264,31 +264,11 @@ private:
   /// A parameter that says how a tensor is used.
   void takeCompanion(const std::string &name) {
     EntryKey param{"params", name};
-    if (!before(param) || !donor.find(param) || !differs(param) || isDefaultOfDonor(name))
+    if (!before(param) || !donor.find(param) || !differs(param) ||
+        isOwnDefault(donor, name, context.configKeys))
       return;
     take(param);
     companions.insert(param);
-  }
-
-  /// Whether a parameter of the donor depends on keys, all of which the config leaves out: what it
-  /// is then says something about the donor's class, and nothing about the model.
-  bool isDefaultOfDonor(const std::string &name) const {
-    std::vector<std::string> names{name};
-    std::set<std::string> seen;
-    bool readsKeys = false;
-    for (size_t at = 0; at < names.size(); ++at) {
-      if (!seen.insert(names[at]).second)
-        continue;
-      const Entry *param = donor.find({"params", names[at]});
-      if (donor.keysRead.count(names[at])) {
-        if (context.configKeys.count(names[at]))
-          return false;
-        readsKeys = true;
-      }
-      if (param)
-        names.insert(names.end(), param->reads.begin(), param->reads.end());
-    }
-    return readsKeys;
   }
 
   /// What else the statements of the state read that read one of the roles.

@@ -287,6 +287,25 @@ KnownDescriptions::KnownDescriptions(DescriptionSet &set) {
   }
 }
 
+bool isOwnDefault(const KnownDescription &description, const std::string &param,
+                  const std::set<std::string> &configKeys) {
+  std::vector<std::string> names{param};
+  std::set<std::string> seen;
+  bool readsKeys = false;
+  for (size_t at = 0; at < names.size(); ++at) {
+    if (!seen.insert(names[at]).second)
+      continue;
+    if (description.keysRead.count(names[at])) {
+      if (configKeys.count(names[at]))
+        return false;
+      readsKeys = true;
+    }
+    if (const Entry *entry = description.find({"params", names[at]}))
+      names.insert(names.end(), entry->reads.begin(), entry->reads.end());
+  }
+  return readsKeys;
+}
+
 static Json &objectAt(Json &root, const std::string &section) {
   Json *at = &root;
   for (size_t from = 0; from <= section.size();) {

@@ -65,8 +65,8 @@ struct KnownDescription {
   }
 };
 
-/// All that may be used, taken apart: those that match models and are not hidden, and the parts that
-/// any description extends.
+/// All that may be used, taken apart: those that match models and are not hidden, and the parts
+/// that any description extends.
 struct KnownDescriptions {
   std::vector<KnownDescription> all;
   std::vector<std::string> files;
@@ -74,6 +74,11 @@ struct KnownDescriptions {
   /// Descriptions that have a fault are left out.
   explicit KnownDescriptions(DescriptionSet &set);
 };
+
+/// Whether a parameter depends on keys, all of which a config leaves out: what it is then says
+/// something about the class that the description is for, and nothing about the model.
+bool isOwnDefault(const KnownDescription &description, const std::string &param,
+                  const std::set<std::string> &configKeys);
 
 /// Entries that replace those of a base; nothing means that the base's is removed.
 using Overlay = std::map<EntryKey, std::optional<Entry>>;

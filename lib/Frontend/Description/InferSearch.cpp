@@ -70,8 +70,11 @@ public:
           continue;
         climbs += !fits;
         limit = evaluations + share;
-        InferState end = fits ? start : climb(start);
-        if (end.left.none())
+        InferState end = fits ? start : withoutDefaults(climb(start));
+        // Whether a model has rotary embeddings no tensor shows.
+        bool isRopeGuess = !fits && !facts.saysRope && end.model && !end.model->ropes.empty();
+        saysNothingOfRope |= end.left.none() && isRopeGuess;
+        if (end.left.none() && !isRopeGuess)
           ends.push_back(std::move(end));
       }
       if (!ends.empty())
@@ -365,7 +368,7 @@ private:
     for (const EntryKey &key : added) {
       if (evaluations >= limit + 60)
         return;
-      if (state.kept.count(key))
+      if (state.kept.count(key) || isNeeded(state, before, key))
         continue;
       Overlay overlay = state.overlay;
       auto earlier = before.overlay.find(key);
@@ -387,6 +390,68 @@ private:
     }
   }
 
+  /// Keys that parameters read, that hardly another description reads and that the config leaves
+  /// out: what makes a description unlike others, and here by its defaults alone.
+  size_t rareDefaults(const InferState &state) const {
+    constexpr size_t few = 3;
+    std::set<std::string> rare;
+    auto look = [&](const EntryKey &key, const Entry &entry, const KnownDescription &giver) {
+      if (key.section == "params")
+        for (const std::string &name : entry.reads)
+          if (giver.keysRead.count(name) && !facts.keys.count(name))
+            rare.insert(name);
+    };
+    for (const auto &[key, entry] : known.all[state.base].entries)
+      if (!state.overlay.count(key))
+        look(key, entry, known.all[state.base]);
+    for (const auto &[key, entry] : state.overlay)
+      if (entry)
+        look(key, *entry, known.all[state.donors.at(key)]);
+    return size_t(std::count_if(rare.begin(), rare.end(), [&](const std::string &name) {
+      return std::count_if(known.all.begin(), known.all.end(), [&](const KnownDescription &one) {
+               return one.keysRead.count(name) != 0;
+             }) <= long(few);
+    }));
+  }
+
+  /// Blocks that were taken and read parameters whose keys the config leaves out, as others have
+  /// them that do without.
+  InferState withoutDefaults(InferState state) {
+    if (!state.left.none())
+      return state;
+    Overlay taken = state.overlay;
+    for (const auto &[key, entry] : taken) {
+      if (key.section != "blocks" || !entry || !needsDefaults(state.donors.at(key), *entry))
+        continue;
+      for (size_t donor : order) {
+        const Entry *other = known.all[donor].find(key);
+        if (!other || other->head != entry->head || needsDefaults(donor, *other))
+          continue;
+        InferState next = moved(state, {{{key, *other}}, {}}, donor);
+        if (!next.left.none())
+          continue;
+        state = std::move(next);
+        break;
+      }
+    }
+    return state;
+  }
+  bool needsDefaults(size_t donor, const Entry &block) const {
+    return std::any_of(block.reads.begin(), block.reads.end(), [&](const std::string &name) {
+      return isOwnDefault(known.all[donor], name, facts.keys);
+    });
+  }
+
+  /// Whether an entry that was not there before is read by others that were taken.
+  bool isNeeded(const InferState &state, const InferState &before, const EntryKey &key) const {
+    bool isNew = !before.overlay.count(key) && !known.all[state.base].find(key);
+    if (!isNew || (key.section != "blocks" && key.section != "params"))
+      return false;
+    return std::any_of(state.overlay.begin(), state.overlay.end(), [&](const auto &item) {
+      return item.second && item.first != key && item.second->reads.count(key.name) != 0;
+    });
+  }
+
   /// Of several that explain everything: what most of the near ones agree on.
   Inference result(const std::vector<InferState> &ends) {
     std::vector<std::optional<std::string>> programs;
@@ -395,7 +460,7 @@ private:
     double bestRank = -HUGE_VAL;
     size_t chosen = 0;
     for (size_t i = 0; i < ends.size(); ++i) {
-      double value = rank(ends[i]);
+      double value = rank(ends[i]) - 0.15 * double(rareDefaults(ends[i]));
       for (size_t j = 0; j < ends.size(); ++j)
         if (j != i && programs[j] == programs[i])
           value += 0.15;
@@ -476,6 +541,9 @@ private:
       options.adviseAcceptKey = false;
       out.model = ResolvedModel::resolve(source, nearest.description, options);
     }
+    if (saysNothingOfRope)
+      out.unexplained.push_back("no key says whether and how positions are turned (rope_theta, "
+                                "rope_parameters), and what would be composed turns them");
     for (const std::string &key : nearest.left.keys)
       out.unexplained.push_back("key '" + key + "' has no meaning in description '" + base.name +
                                 "'");
@@ -511,6 +579,8 @@ private:
   std::vector<double> likeness;
   std::vector<size_t> order;
   OwnMoves ownMoves;
+  /// A description explains all, but whether positions are turned at all is as in its base.
+  bool saysNothingOfRope = false;
   size_t evaluations = 0, budget = 0, limit = SIZE_MAX;
 };
 

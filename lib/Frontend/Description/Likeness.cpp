@@ -13,6 +13,8 @@ static void collectKeys(const Json &config, ModelFacts &facts) {
       continue;
     }
     bool isRope = key == "rope_parameters" || key == "rope_scaling";
+    facts.saysRope |= key.starts_with("rope_") || key.starts_with("rotary_") ||
+                      key == "partial_rotary_factor";
     if (!isRope && key != "dtype" && key != "architectures")
       facts.keys.insert(key);
     if (key == "model_type" && value.isString())

@@ -15,6 +15,8 @@ namespace llmc::frontend {
 /// Names in a model's files: config keys, tensors as templates and the ends of those, model types.
 struct ModelFacts {
   std::set<std::string> keys, templates, tails, types;
+  /// Whether any key says something of rotary embeddings but their width.
+  bool saysRope = false;
   /// Of each tensor its template.
   std::unordered_map<std::string, std::string> templateOfTensor;
 };
