@@ -128,6 +128,7 @@ std::string GapReport::toJson() const {
   root.set("target_file", Json::makeString(targetFile));
   root.set("weights", Json::makeString(weights));
   root.set("weights_from", Json::makeString(weightsFrom));
+  root.set("inferred", Json::makeBool(inferred));
   root.set("prompt_tokens", Json::makeInt(options.promptTokens));
   root.set("context", Json::makeInt(options.context));
   root.set("verdict", Json::makeString(ok() ? "complete" : "missing"));

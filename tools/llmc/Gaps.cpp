@@ -38,6 +38,7 @@ ImportedModel importForReport(const GapArguments &arguments, mlir::MLIRContext &
 void sayStorage(GapReport &report, const frontend::ResolvedModel *model) {
   report.weights = "as stored";
   report.weightsFrom = model ? "headers" : "program";
+  report.inferred = model && !model->inferredFrom.empty();
   if (!model || model->source->checkpoint)
     return;
   llvm::StringRef published = frontend::publishedStorage(*model->source);

@@ -35,6 +35,8 @@ struct TwinKey {
 struct Twin {
   /// The original as given, its class, and its description.
   std::string original, architecture, description;
+  /// Where the description says `inferred`; empty for others.
+  std::string inferredAt;
   uint64_t seed = 0;
   /// What config.json holds.
   Json config;

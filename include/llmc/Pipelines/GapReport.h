@@ -51,6 +51,8 @@ struct GapReport {
   /// Format of the weights, and what says so: `headers` ("as stored"), the `config`, the `program`
   /// of a .mlir ("as stored"), or nothing (`assumed`).
   std::string weights, weightsFrom;
+  /// Whether the model's description is inferred: nobody has proved it.
+  bool inferred = false;
   GapOptions options;
   /// Largest share of a decoding step's bytes first.
   std::vector<Row> rows;

@@ -54,17 +54,23 @@ void Resolver::readConfig() {
 }
 
 /// One model_type has several classes: a reward model is no language model although every
-/// other key agrees.
+/// other key agrees. The first class is what the published code makes of a model.
 void Resolver::checkClass(const Json *classes, const Json *type) {
+  bool isList = classes && classes->isArray() &&
+                std::all_of(classes->items.begin(), classes->items.end(),
+                            [](const Json &item) { return item.isString(); });
+  if (type && !type->isNull() && !type->isString())
+    problem(Problem::Kind::Invalid, view->describe("model_type") + " must be one text");
+  if (classes && !classes->isNull() && !isList)
+    problem(Problem::Kind::Invalid, view->describe("architectures") + " must be a list of texts");
   auto has = [](const std::vector<std::string> &list, const Json &item) {
     return item.isString() && std::find(list.begin(), list.end(), item.text) != list.end();
   };
-  if (!classes || !classes->isArray() || classes->items.empty() ||
-      description.architectures.empty() || !type || !has(description.modelTypes, *type))
+  if (!isList || classes->items.empty() || description.architectures.empty() || !type ||
+      !has(description.modelTypes, *type))
     return;
-  for (const Json &item : classes->items)
-    if (has(description.architectures, item))
-      return;
+  if (has(description.architectures, classes->items.front()))
+    return;
   std::string known;
   for (const std::string &name : description.architectures)
     known += (known.empty() ? "" : ", ") + name;
@@ -112,10 +118,12 @@ void Resolver::checkQuantization() {
         options.acceptKeys.end())
       problem(Problem::Kind::Unknown,
               view->fileName() + ": key '" + key + "' = " + value +
-                  " is not known for quant_method " + scheme.method + (options.adviseAcceptKey
-                                       ? "; if you know that it changes no value of a weight, pass "
-                                         "--accept-key " + key
-                                       : std::string()));
+                  " is not known for quant_method " + scheme.method +
+                  (options.adviseAcceptKey
+                       ? "; if you know that it changes no value of a weight, pass "
+                         "--accept-key " +
+                             key
+                       : std::string()));
   if (!scheme.readable)
     problem(Problem::Kind::Unsupported,
             view->fileName() + ": weights are quantised by " + scheme.reason +
@@ -340,7 +348,8 @@ void Resolver::checkUses() {
     problem(Problem::Kind::Invalid,
             description.file + ": weights are declared and read by no statement: " + roles +
                 "; use them in the statements, set roles that the model does not have to null in "
-                "\"tensors\" and in \"gguf.tensors\", or say by \"when\" which layers have them (a bias is only added by "
+                "\"tensors\" and in \"gguf.tensors\", or say by \"when\" which layers have them (a "
+                "bias is only added by "
                 "'linear', 'expert_linear' and 'causal_conv')");
   reportUnreadParams();
 }
@@ -387,9 +396,9 @@ void Resolver::finishConfigLedger() {
     std::string hint;
     for (const std::string &name : near)
       hint += (hint.empty() ? "; near names: " : ", ") + name;
-    problem(Problem::Kind::Unknown,
-            source.configFile + ": key '" + key + "' = " + value +
-                " is not known to description '" + description.name + "'" + hint);
+    problem(Problem::Kind::Unknown, source.configFile + ": key '" + key + "' = " + value +
+                                        " is not known to description '" + description.name + "'" +
+                                        hint);
   }
   // Once, with the last of them.
   if (options.adviseAcceptKey && lastAcceptable < model.problems.size())
@@ -431,8 +440,7 @@ void Resolver::runSteps() {
 
 /// Keys that the steps after an error would have read are not unknown.
 void Resolver::markKnownKeys() {
-  for (const char *key :
-       {"bos_token_id", "eos_token_id", "pad_token_id", "quantization_config"})
+  for (const char *key : {"bos_token_id", "eos_token_id", "pad_token_id", "quantization_config"})
     view->use(key, "not reached");
   for (const RequireDef &def : description.requires_)
     view->use(def.key, "not reached");

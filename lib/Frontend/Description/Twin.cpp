@@ -140,6 +140,7 @@ Twin makeTwin(std::shared_ptr<const ModelSource> source, DescriptionSet &descrip
   twin.original = source->path;
   twin.architecture = model->architecture;
   twin.description = description->name;
+  twin.inferredAt = description->inferredAt;
   twin.seed = options.seed;
   Json config = configOf(*source, *description, *model);
   Json before = config;
@@ -172,6 +173,7 @@ std::string Twin::toJson(const std::string &folder) const {
   std::string out = "{\n  \"original\": " + quoteJson(original) +
                     ",\n  \"architecture\": " + quoteJson(architecture) +
                     ",\n  \"description\": " + quoteJson(description) +
+                    ",\n  \"inferred\": " + (inferredAt.empty() ? "false" : "true") +
                     ",\n  \"folder\": " + quoteJson(folder) + ",\n  \"seed\": " +
                     std::to_string(seed) + ",\n  \"layers\": {\"from\": " + number(originalLayers) +
                     ", \"to\": " + number(model->layerCount()) +
@@ -197,6 +199,8 @@ std::string Twin::toText(const std::string &folder) const {
                     std::to_string(model->layerCount()) + "\n  parameters: " +
                     std::to_string(originalParameters) + " -> " + std::to_string(parameters) +
                     "\n";
+  if (!inferredAt.empty())
+    out += "  inferred: " + inferredAt + " says that nobody has proved the description\n";
   for (const TwinChange &change : changes)
     out += "  " + change.key + ": " + (change.from.empty() ? "(absent)" : change.from) + " -> " +
            (change.to.empty() ? "(absent)" : change.to) + "\n";

@@ -245,6 +245,44 @@ static Json &placeOf(Json &config) {
   return inner && inner->isObject() ? *inner : config;
 }
 
+/// Bounds of values, which need not be whole numbers, of the config and of its defaults: so that
+/// clamps and softcaps change something.
+void TwinSearch::shrinkBounds() {
+  constexpr double reached = 2;
+  std::set<std::pair<std::string, double>> reals;
+  std::set<std::string> present;
+  Json config = now;
+  visitConfig(config, "", [&](const std::string &path, Json &json) {
+    present.insert(path.substr(path.rfind('.') + 1));
+    if (json.isNumber() && !json.isInt() && json.number > reached && decides(path))
+      reals.emplace(path, json.number);
+  });
+  for (const auto &[place, value] : reals) {
+    config = now;
+    visitConfig(config, "", [&, place = place, value = value](const std::string &path, Json &json) {
+      if (json.isNumber() && !json.isInt() && json.number == value && path == place)
+        json = Json::makeDouble(reached);
+    });
+    take(config);
+  }
+  std::shared_ptr<const ResolvedModel> model = resolve(now);
+  for (const ParamDef &def : model->description->params) {
+    auto value = model->params.find(def.name);
+    const double *number = value == model->params.end() ? nullptr : value->second.get<double>();
+    if (!number || *number <= reached)
+      continue;
+    std::vector<std::string> names;
+    collectNames(*def.value, names);
+    for (const std::string &name : names) {
+      if (model->description->findParam(name) || isBuiltinFunction(name) || present.count(name))
+        continue;
+      config = now;
+      placeOf(config).set(name, Json::makeDouble(reached));
+      take(config);
+    }
+  }
+}
+
 /// Keys that the config leaves out have the defaults of their class, which may be large: they are
 /// written down, so that the descent reaches them.
 bool TwinSearch::addAbsent() {
@@ -311,6 +349,7 @@ void TwinSearch::run() {
       break;
   }
   removeAdded();
+  shrinkBounds();
 }
 
 } // namespace llmc::frontend

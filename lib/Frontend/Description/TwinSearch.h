@@ -55,6 +55,7 @@ private:
   void shrinkWidths();
   bool shrinkSingly();
   bool shrinkInPairs();
+  void shrinkBounds();
   bool addAbsent();
   void removeAdded();
 

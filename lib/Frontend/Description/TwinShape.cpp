@@ -35,6 +35,10 @@ int64_t rampBits(const RopeRecord &rope) {
   return computeInvFreq(other) != exact ? bits | bit : bits;
 }
 
+int64_t thousandths(double value) {
+  return std::llround(1000 * std::min(std::abs(value), 1e12));
+}
+
 /// Writes down operations without their sizes, and the numbers apart.
 class Recorder : public ShapeHooks {
 public:
@@ -118,6 +122,7 @@ private:
       AttentionSettings settings = attentionSettings(call, q[0]);
       add(What::Window, settings.window);
       add(What::Window, settings.chunk);
+      add(What::Bound, thousandths(settings.softcap));
       if (settings.from < 0)
         add(What::Ratio, q[0] / shapeOf(call.args[1])[0]);
     } else if (call.name == "select_positions") {
@@ -147,6 +152,10 @@ private:
     } else if (call.name == "position_scale") {
       if (const Value *period = call.findNamed("period"))
         add(What::Period, int64_t(period->asDouble()));
+    } else if (call.name == "softcap" || call.name == "clamp") {
+      for (size_t i = 1; i < call.args.size(); ++i)
+        if (call.args[i].isNumber())
+          add(What::Bound, thousandths(call.args[i].asDouble()));
     }
   }
 
@@ -188,6 +197,9 @@ TwinShape TwinShape::of(const ResolvedModel &model) {
   return shape;
 }
 
+/// A bound that some of the values reach, which are around 1 by the weights that a twin has.
+static constexpr int64_t reachedBound = 2000;
+
 /// Down to what a number may become.
 static int64_t leastOf(TwinFact::What what) {
   using What = TwinFact::What;
@@ -203,6 +215,8 @@ static int64_t leastOf(TwinFact::What what) {
   case What::RotaryWidth:
   case What::Period:
     return 4;
+  case What::Bound:
+    return reachedBound;
   case What::Heads:
   case What::Chosen:
   case What::Groups:
@@ -280,6 +294,7 @@ double TwinShape::cost() const {
                       : fact.what == What::Period      ? 6
                       : fact.what == What::Entry       ? 6
                       : fact.what == What::RotaryLimit ? 12
+                      : fact.what == What::Bound       ? reachedBound
                       : fact.what == What::Chosen || fact.what == What::Groups ||
                               fact.what == What::Kept
                           ? 2

@@ -26,6 +26,7 @@ struct TwinFact {
     RotaryLimit,  ///< positions within which rotation is as trained
     RotaryRamp,   ///< bits for the settings of a ramp that change a frequency
     Period,       ///< of a scale that grows with the position
+    Bound,        ///< of values, by a clamp or a softcap; in thousandths
   };
   What what;
   int64_t value;
