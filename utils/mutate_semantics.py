@@ -289,11 +289,11 @@ class Case:
 
 
 class Twin(Case):
-    """The twin of a case, and what the evaluator gives for it."""
+    """The twin of a case, and what the evaluator gives for it, in f32 as well."""
 
     def __init__(self, case, work, ties=None):
         super().__init__(f"twin/{case.label}", work / f"twin-{case.label.replace('/', '-')}{'-tied' if ties else ''}",
-                         check_twins.PROMPT, None, [], tensors.BOUNDS["cpu"], work)
+                         check_twins.PROMPT, None, [], 2 * tensors.BOUNDS["cpu"], work)  # both sides round
         self.original, self.ties = case, ties
 
     def error(self, model, output, *options):
