@@ -245,15 +245,39 @@ static Json &placeOf(Json &config) {
   return inner && inner->isObject() ? *inner : config;
 }
 
+/// Keys that the config leaves out and parameters read, with what these parameters are.
+std::vector<std::pair<std::string, Value>> TwinSearch::absentKeys() const {
+  std::shared_ptr<const ResolvedModel> model = resolve(now);
+  std::set<std::string> present;
+  Json config = now;
+  visitConfig(config, "", [&](const std::string &path, Json &) {
+    present.insert(path.substr(path.rfind('.') + 1));
+  });
+  for (const auto &[from, to] : model->description->synonyms)
+    if (present.count(from))
+      present.insert(to);
+  std::vector<std::pair<std::string, Value>> out;
+  for (const ParamDef &def : model->description->params) {
+    auto value = model->params.find(def.name);
+    std::vector<std::string> names;
+    if (value != model->params.end())
+      collectNames(*def.value, names);
+    for (const std::string &name : names) {
+      const ParamDef *other = model->description->findParam(name);
+      if ((!other || other == &def) && !isBuiltinFunction(name) && !present.count(name))
+        out.emplace_back(name, value->second);
+    }
+  }
+  return out;
+}
+
 /// Bounds of values, which need not be whole numbers, of the config and of its defaults: so that
 /// clamps and softcaps change something.
 void TwinSearch::shrinkBounds() {
   constexpr double reached = 2;
   std::set<std::pair<std::string, double>> reals;
-  std::set<std::string> present;
   Json config = now;
   visitConfig(config, "", [&](const std::string &path, Json &json) {
-    present.insert(path.substr(path.rfind('.') + 1));
     if (json.isNumber() && !json.isInt() && json.number > reached && decides(path))
       reals.emplace(path, json.number);
   });
@@ -265,59 +289,34 @@ void TwinSearch::shrinkBounds() {
     });
     take(config);
   }
-  std::shared_ptr<const ResolvedModel> model = resolve(now);
-  for (const ParamDef &def : model->description->params) {
-    auto value = model->params.find(def.name);
-    const double *number = value == model->params.end() ? nullptr : value->second.get<double>();
+  for (const auto &[name, value] : absentKeys()) {
+    const double *number = value.get<double>();
     if (!number || *number <= reached)
       continue;
-    std::vector<std::string> names;
-    collectNames(*def.value, names);
-    for (const std::string &name : names) {
-      if (model->description->findParam(name) || isBuiltinFunction(name) || present.count(name))
-        continue;
-      config = now;
-      placeOf(config).set(name, Json::makeDouble(reached));
-      take(config);
-    }
+    config = now;
+    placeOf(config).set(name, Json::makeDouble(reached));
+    take(config);
   }
 }
 
 /// Keys that the config leaves out have the defaults of their class, which may be large: they are
 /// written down, so that the descent reaches them.
 bool TwinSearch::addAbsent() {
-  std::shared_ptr<const ResolvedModel> model = resolve(now);
-  std::set<std::string> present;
-  Json config = now;
-  visitConfig(config, "", [&](const std::string &path, Json &) {
-    present.insert(path.substr(path.rfind('.') + 1));
-  });
-  for (const auto &[from, to] : model->description->synonyms)
-    if (present.count(from))
-      present.insert(to);
+  std::set<std::string> looked;
   size_t before = added.size();
-  for (const ParamDef &def : model->description->params) {
-    auto value = model->params.find(def.name);
-    const int64_t *number = value == model->params.end() ? nullptr
-                                                         : value->second.get<int64_t>();
-    if (!number || *number <= 8)
+  for (const auto &[name, value] : absentKeys()) {
+    const int64_t *number = value.get<int64_t>();
+    if (!number || *number <= 8 || !looked.insert(name).second)
       continue;
-    std::vector<std::string> names;
-    collectNames(*def.value, names);
-    for (const std::string &name : names) {
-      const ParamDef *other = model->description->findParam(name);
-      if ((other && other != &def) || isBuiltinFunction(name) || !present.insert(name).second)
-        continue;
-      Json changed = now;
-      placeOf(changed).set(name, Json::makeInt(*number));
-      std::optional<TwinShape> shape = shapeOf(changed);
-      if (!shape || shape->tensors != best.tensors || shape->cost() != best.cost() ||
-          !shape->keeps(original, needsRepeat))
-        continue;
-      now = std::move(changed);
-      best = std::move(*shape);
-      added.push_back(name);
-    }
+    Json changed = now;
+    placeOf(changed).set(name, Json::makeInt(*number));
+    std::optional<TwinShape> shape = shapeOf(changed);
+    if (!shape || shape->tensors != best.tensors || shape->cost() != best.cost() ||
+        !shape->keeps(original, needsRepeat))
+      continue;
+    now = std::move(changed);
+    best = std::move(*shape);
+    added.push_back(name);
   }
   return added.size() > before;
 }

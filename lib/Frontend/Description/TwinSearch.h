@@ -56,6 +56,7 @@ private:
   bool shrinkSingly();
   bool shrinkInPairs();
   void shrinkBounds();
+  std::vector<std::pair<std::string, Value>> absentKeys() const;
   bool addAbsent();
   void removeAdded();
 
