@@ -179,14 +179,7 @@ std::vector<int32_t> bestEntries(const SelectSpec &spec, int64_t sequence, int64
     }
     scores.push_back(score);
   }
-  std::vector<int32_t> order(scores.size());
-  std::iota(order.begin(), order.end(), 0);
-  std::stable_sort(order.begin(), order.end(),
-                   [&](int32_t a, int32_t b) { return scores[size_t(a)] > scores[size_t(b)]; });
-  order.resize(std::min(order.size(), size_t(spec.top)));
-  std::sort(order.begin(), order.end());
-  order.resize(size_t(spec.top), -1);
-  return order;
+  return bestPlaces(scores, spec.top);
 }
 
 TEST(EntryTest, SelectsOfCompleteGroups) {

@@ -4,6 +4,7 @@
 
 #include "KernelTest.h"
 #include "llmc/Kernels/CPU/AttentionKernels.h"
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <numeric>
@@ -84,6 +85,18 @@ struct PagedBatch {
   int64_t stride = 0;
   std::vector<int32_t> positions, sequenceOf, starts, lengths, table;
 };
+
+/// The places of the `top` best scores, of equal ones the first, in order; then -1.
+inline std::vector<int32_t> bestPlaces(const std::vector<float> &scores, int64_t top) {
+  std::vector<int32_t> order(scores.size());
+  std::iota(order.begin(), order.end(), 0);
+  std::stable_sort(order.begin(), order.end(),
+                   [&](int32_t a, int32_t b) { return scores[size_t(a)] > scores[size_t(b)]; });
+  order.resize(std::min(order.size(), size_t(top)));
+  std::sort(order.begin(), order.end());
+  order.resize(size_t(top), -1);
+  return order;
+}
 
 inline bool sameBits(const Buffer<float> &x, const Buffer<float> &y) {
   return x.size() == y.size() && std::memcmp(x.data(), y.data(), x.size() * 4) == 0;

@@ -76,14 +76,7 @@ struct Step {
       }
       scores.push_back(score);
     }
-    std::vector<int32_t> order(scores.size());
-    std::iota(order.begin(), order.end(), 0);
-    std::stable_sort(order.begin(), order.end(),
-                     [&](int32_t a, int32_t b) { return scores[a] > scores[b]; });
-    order.resize(std::min(order.size(), size_t(spec.top)));
-    std::sort(order.begin(), order.end());
-    order.resize(size_t(spec.top), -1);
-    return order;
+    return bestPlaces(scores, spec.top);
   }
 
   const SelectSpec &spec;

@@ -134,25 +134,7 @@ TEST(PoolTokensTest, BitsDoNotDependOnTheBatch) {
     kernels.compile();
     for (const CPUVariant *variant : Kernels::variants()) {
       llmc_kernel_fn kernel = kernels.find(poolKernelName(spec), *variant);
-      int64_t length = 61;
-      Step whole(spec, {{0, length, 7, 1}});
-      Buffer<float> wholeState = pool(spec), want = whole.run(kernel, wholeState);
-      whole.expectNear(want);
-      for (int64_t chunk : {1, 2, 3, 5, 16, 40}) {
-        Buffer<float> state = pool(spec);
-        for (int64_t at = 0; at < length; at += chunk) {
-          int64_t rows = std::min(chunk, length - at);
-          Step part(spec, {{0, 9, 3, 2}, {at, rows, 7, 1}, {0, 1, 9, 0}});
-          Buffer<float> got = part.run(kernel, state, 2);
-          ASSERT_EQ(std::memcmp(want.data() + at * spec.out.stride,
-                                got.data() + 9 * spec.out.stride, size_t(rows * spec.out.stride * 4)),
-                    0)
-              << "chunk " << chunk << " at " << at;
-        }
-        EXPECT_EQ(std::memcmp(state.data() + spec.slotBytes / 4,
-                              wholeState.data() + spec.slotBytes / 4, size_t(spec.stateBytes())),
-                  0);
-      }
+      expectSameBitsInChunks<Step>(spec, kernel, [&] { return pool(spec); }, 61, {1, 2, 3, 5, 16, 40});
     }
   }
 }

@@ -6,6 +6,7 @@
 #include "llmc/Kernels/CPU/RecurrentKernels.h"
 #include <cmath>
 #include <cstring>
+#include <functional>
 
 namespace llmc::kernels::test {
 
@@ -64,6 +65,32 @@ inline Buffer<float> rowsOf(const SlotBatch &step, const StepRows &rows, int64_t
 
 inline bool sameBits(const Buffer<float> &x, const Buffer<float> &y) {
   return x.size() == y.size() && std::memcmp(x.data(), y.data(), x.size() * 4) == 0;
+}
+
+/// A sequence at once as the formula has it, and in chunks beside others the same bits, state and
+/// all. `Step` is of a test: its rows by the pieces of a step.
+template <typename Step, typename Spec>
+void expectSameBitsInChunks(const Spec &spec, llmc_kernel_fn kernel,
+                            const std::function<Buffer<float>()> &pool, int64_t length,
+                            std::initializer_list<int64_t> chunks) {
+  Step whole(spec, {{0, length, 7, 1}});
+  Buffer<float> wholeState = pool(), want = whole.run(kernel, wholeState);
+  whole.expectNear(want);
+  for (int64_t chunk : chunks) {
+    Buffer<float> state = pool();
+    for (int64_t at = 0; at < length; at += chunk) {
+      int64_t rows = std::min(chunk, length - at);
+      Step part(spec, {{0, 9, 3, 2}, {at, rows, 7, 1}, {0, 1, 9, 0}});
+      Buffer<float> got = part.run(kernel, state, 2);
+      ASSERT_EQ(std::memcmp(want.data() + at * spec.out.stride, got.data() + 9 * spec.out.stride,
+                            size_t(rows * spec.out.stride * 4)),
+                0)
+          << "chunk " << chunk << " at " << at;
+    }
+    EXPECT_EQ(std::memcmp(state.data() + spec.slotBytes / 4,
+                          wholeState.data() + spec.slotBytes / 4, size_t(spec.stateBytes())),
+              0);
+  }
 }
 
 } // namespace llmc::kernels::test
