@@ -74,6 +74,8 @@ begin Phases.md "Phases and fusions"
   list phases
   printf '\n## Fusions\n\nThe name is that of `--disable-fusion` and of the remark.\n\n'
   list fusions
+  printf '\n## Predicates\n\nA refused fusion names the one that does not hold.\n\n'
+  list predicates
 } >>"$page"
 
 begin Architectures.md "Architectures and known models"

@@ -5,12 +5,12 @@
 #include "llmc/Dialect/LLM/Transforms/Passes.h"
 #include "llmc/Dialect/Plan/Transforms/Passes.h"
 #include "llmc/Kernels/Passes.h"
+#include "llmc/Support/Target.h"
 
 #include "mlir/Pass/PassOptions.h"
 #include "mlir/Pass/PassRegistry.h"
 #include "mlir/Transforms/Passes.h"
 #include "llvm/ADT/STLExtras.h"
-#include "llvm/ADT/StringExtras.h"
 
 using namespace mlir;
 
@@ -45,15 +45,16 @@ StringRef phaseName(Phase phase) { return phases()[unsigned(phase)].name; }
 static void addVerifyModel(OpPassManager &pm) { pm.addPass(llm::createVerifyModelPass()); }
 
 static void buildOptimize(OpPassManager &pm, const PhaseOptions &options) {
+  llm::FusionOptions fusions;
+  fusions.disabled = options.disabledFusions;
+  fusions.acrossRounding = options.fusionsAcrossRounding;
+  if (const TargetInfo *target = findTarget(options.target))
+    fusions.figures = target->fusion;
   // Without fusion the passes still run and report what they would have done.
-  SmallVector<std::string> disabled(options.disabledFusions.begin(),
-                                    options.disabledFusions.end());
-  if (!options.fusion) {
-    disabled.clear();
-    for (StringRef name : llm::fusionPatterns())
-      disabled.push_back(name.str());
-  }
-  llm::addFusionPasses(pm, disabled);
+  if (!options.fusion)
+    for (const llm::FusionPattern &pattern : llm::fusionPatterns())
+      fusions.disabled.push_back(pattern.name.str());
+  llm::addFusionPasses(pm, fusions);
   addVerifyModel(pm);
 }
 
@@ -100,9 +101,12 @@ void buildPhasePipeline(OpPassManager &pm, Phase phase, const PhaseOptions &opti
 }
 
 std::string unknownFusion(StringRef name) {
-  if (llvm::is_contained(llm::fusionPatterns(), name))
+  if (llm::findFusionPattern(name))
     return "";
-  return llvm::join(llm::fusionPatterns(), ", ");
+  std::string known;
+  for (const llm::FusionPattern &pattern : llm::fusionPatterns())
+    known += (known.empty() ? "" : ", ") + pattern.name.str();
+  return known;
 }
 
 namespace {
@@ -111,6 +115,9 @@ struct PipelineOptions : PassPipelineOptions<PipelineOptions> {
   Option<bool> fusion{*this, "fusion", llvm::cl::desc("Make fusions."), llvm::cl::init(true)};
   ListOption<std::string> disabled{*this, "disable-fusion",
                                    llvm::cl::desc("Fusions that are not made, by name.")};
+  ListOption<std::string> acrossRounding{
+      *this, "fuse-across-rounding",
+      llvm::cl::desc("Fusions that may keep values wider than the type they are rounded to.")};
   Option<std::string> generators{*this, "generators",
                                  llvm::cl::desc("Kernels to prefer: tuned, or generic."),
                                  llvm::cl::init("tuned")};
@@ -134,6 +141,8 @@ void registerPhasePipelines() {
           options.fusion = given.fusion;
           options.generators = given.generators;
           options.disabledFusions.assign(given.disabled.begin(), given.disabled.end());
+          options.fusionsAcrossRounding.assign(given.acrossRounding.begin(),
+                                               given.acrossRounding.end());
           options.deployment.maxTokens = given.maxTokens;
           options.deployment.maxSequences = given.maxSequences;
           options.deployment.maxContext = given.maxContext;

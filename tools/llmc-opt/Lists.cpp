@@ -6,7 +6,6 @@
 #include "llmc/Kernels/NVPTX/RowKernels.h"
 #include "llmc/Pipelines/Phases.h"
 
-#include "mlir/Pass/PassRegistry.h"
 #include "llvm/Support/Format.h"
 #include "llvm/Support/JSON.h"
 
@@ -37,13 +36,18 @@ static List generators() {
 
 static List fusions() {
   List list{"fusions", {}};
-  for (llvm::StringRef pattern : llmc::llm::fusionPatterns()) {
-    std::string pass = ("llm-fuse-" + pattern).str();
-    const mlir::PassInfo *info = mlir::PassInfo::lookup(pass);
-    list.rows.push_back({{"name", pattern.str()},
-                         {"pass", pass},
-                         {"summary", info ? info->getPassDescription().str() : ""}});
-  }
+  for (const llmc::llm::FusionPattern &pattern : llmc::llm::fusionPatterns())
+    list.rows.push_back({{"name", pattern.name.str()},
+                         {"family", fusionFamilyName(pattern.family).str()},
+                         {"pass", ("llm-fuse-" + pattern.name).str()},
+                         {"summary", pattern.summary.str()}});
+  return list;
+}
+
+static List predicates() {
+  List list{"predicates", {}};
+  for (const llmc::llm::FusionPredicate &predicate : llmc::llm::fusionPredicates())
+    list.rows.push_back({{"name", predicate.name.str()}, {"holds", predicate.meaning.str()}});
   return list;
 }
 
@@ -95,6 +99,8 @@ std::optional<int> llmc::listMain(int argc, char **argv) {
       lists.push_back(generators());
     else if (flag == "list-fusions")
       lists.push_back(fusions());
+    else if (flag == "list-predicates")
+      lists.push_back(predicates());
     else if (flag == "list-phases")
       lists.push_back(phaseList());
     else if (flag == "json")

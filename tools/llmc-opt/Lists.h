@@ -6,8 +6,9 @@
 
 namespace llmc {
 
-/// Answers --list-generators, --list-fusions and --list-phases, with --json as JSON; docs are
-/// made from it. The exit code, or nothing where no list is asked for.
+/// Answers --list-generators, --list-fusions, --list-predicates, --list-simplifications and
+/// --list-phases, with --json as JSON; docs are made from it. The exit code, or nothing where no
+/// list is asked for.
 std::optional<int> listMain(int argc, char **argv);
 
 } // namespace llmc

@@ -186,7 +186,7 @@ std::string fishScript(const CLI::App &app) {
 constexpr char optText[] =
     "--help-compile prints these options. With a .mlir file and neither --target nor --emit it runs "
     "passes and pipelines on IR instead, as mlir-opt does; --help lists those. --list-generators, "
-    "--list-fusions and --list-phases, each with --json, print what there is.\n";
+    "--list-fusions, --list-predicates and --list-phases, each with --json, print what there is.\n";
 
 /// Text of a manual page: what troff would read as a command does not begin a line.
 std::string troff(const std::string &text) {

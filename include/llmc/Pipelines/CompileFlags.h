@@ -72,6 +72,10 @@ inline void addCompileFlags(CLI::App &app, CompileOptions &options, CompileFlags
   app.add_option("--disable-fusion", options.phase.disabledFusions,
                  "Fusion that is not made, by name (repeatable)")
       ->allow_extra_args(false);
+  app.add_option("--fuse-across-rounding", options.phase.fusionsAcrossRounding,
+                 "Fusion that may keep a value wider than the type that it is rounded to "
+                 "(repeatable)")
+      ->allow_extra_args(false);
   app.add_option("--generators", options.phase.generators,
                  "Kernels to prefer: tuned, or generic wherever it can compute an operation")
       ->check(CLI::IsMember({"tuned", "generic"}))
@@ -155,6 +159,9 @@ inline std::string finishCompileFlags(CompileOptions &options, const CompileFlag
   for (const std::string &name : options.phase.disabledFusions)
     if (std::string names = unknownFusion(name); !names.empty())
       return "--disable-fusion=" + name + " is no fusion; known: " + names;
+  for (const std::string &name : options.phase.fusionsAcrossRounding)
+    if (std::string names = unknownFusion(name); !names.empty())
+      return "--fuse-across-rounding=" + name + " is no fusion; known: " + names;
   if (!findTarget(options.phase.target))
     return "--target=" + options.phase.target + " is no target; known: " + targetNames();
   if (!options.checkpoint.empty() && !options.model.ends_with(".mlir"))

@@ -52,6 +52,8 @@ struct PhaseOptions {
   bool fusion = true;
   /// Names of fusions that are not made.
   std::vector<std::string> disabledFusions;
+  /// Names of fusions that may keep a value wider than the type that it is rounded to.
+  std::vector<std::string> fusionsAcrossRounding;
   /// Kernels to prefer: tuned, or generic.
   std::string generators = "tuned";
   DeploymentOptions deployment;

@@ -12,6 +12,20 @@
 
 namespace llmc {
 
+/// What decides whether a fusion pays. Each number of the table below says where it is from.
+struct FusionFigures {
+  /// From the end of one launch's work to the start of the next one's.
+  double launchSeconds = 2e-6;
+  /// Between the processor and where activations of a step lie, for one launch.
+  double bytesPerSecond = 2e10;
+  /// f32 operations of element-wise work, for one launch.
+  double operationsPerSecond = 5e10;
+  /// Vectors of a kernel's width that a thread holds without spilling.
+  int64_t vectorRegisters = 32;
+  /// Memory close to a thread, for rows that are kept between passes.
+  int64_t threadBytes = 512 * 1024;
+};
+
 struct TargetInfo {
   /// --target, and `device` in the manifest.
   std::string_view name;
@@ -25,14 +39,22 @@ struct TargetInfo {
   int64_t rowThreads;
   /// Shared memory of a block that needs no opt-in.
   int64_t sharedBytes;
+  FusionFigures fusion;
 
   bool isGPU() const { return !chip.empty(); }
 };
 
 inline constexpr TargetInfo targetTable[] = {
-    {"cpu", "", "", "", 1, 0, 0},
-    {"nvidia-sm80", "nvptx64-nvidia-cuda", "sm_80", "+ptx70", 32, 256, 48 * 1024},
-    {"nvidia-sm90", "nvptx64-nvidia-cuda", "sm_90", "+ptx78", 32, 256, 48 * 1024},
+    // Launch, bytes and operations: measured, docs/Fusion.md says how. Registers: AVX-512 has 32
+    // vectors of 16 f32 (Intel SDM, volume 1, 15.1). Thread: half of a 1 MiB second-level cache.
+    {"cpu", "", "", "", 1, 0, 0, {2e-6, 2e10, 5e10, 32, 512 * 1024}},
+    // Launch: a launch of a captured graph, order of magnitude (CUDA C++ Programming Guide, graphs).
+    // Bytes and operations: datasheets, memory bandwidth and FP32. Registers: 255 of a thread, less
+    // addresses (Programming Guide, technical specifications). Thread: sharedBytes.
+    {"nvidia-sm80", "nvptx64-nvidia-cuda", "sm_80", "+ptx70", 32, 256, 48 * 1024,
+     {3e-6, 2.0e12, 19.5e12, 224, 48 * 1024}},
+    {"nvidia-sm90", "nvptx64-nvidia-cuda", "sm_90", "+ptx78", 32, 256, 48 * 1024,
+     {3e-6, 3.35e12, 67e12, 224, 48 * 1024}},
 };
 
 /// The target of that name, or null.

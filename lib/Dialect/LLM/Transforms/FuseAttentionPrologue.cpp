@@ -1,5 +1,5 @@
 //===- FuseAttentionPrologue.cpp - head norms, rotary, append -------------===//
-#include "FusionUtils.h"
+#include "llmc/Dialect/LLM/Transforms/Fusion.h"
 #include "llmc/Dialect/LLM/Transforms/Passes.h"
 
 namespace llmc::llm {
@@ -14,39 +14,39 @@ namespace {
 /// The rotary ops of one append and of the attention that reads its state.
 struct Prologue {
   RotaryOp q, k;
-  std::string obstacle;
+  std::optional<FusionRefusal> obstacle;
 };
 } // namespace
 
 static Prologue match(KVAppendOp append) {
   Prologue prologue;
-  auto refuse = [&](const Twine &reason) {
-    prologue.obstacle = reason.str();
+  auto refuse = [&](StringRef predicate, const Twine &reason) {
+    prologue.obstacle = {predicate, reason.str()};
     return prologue;
   };
   prologue.k = append.getKey().getDefiningOp<RotaryOp>();
   if (!prologue.k)
-    return refuse("the key comes from " + describeSource(append.getKey()));
+    return refuse(predicate::producer, "the key comes from " + describeSource(append.getKey()));
   SmallVector<PagedAttentionOp> readers;
   for (Operation *user : append->getUsers())
     if (auto attention = dyn_cast<PagedAttentionOp>(user))
       readers.push_back(attention);
   if (readers.size() != 1)
-    return refuse(Twine(readers.size()) + " attentions read the state");
+    return refuse(predicate::readers, Twine(readers.size()) + " attentions read the state");
   Value query = readers.front().getQuery();
   prologue.q = query.getDefiningOp<RotaryOp>();
   if (!prologue.q)
-    return refuse("the query comes from " + describeSource(query));
+    return refuse(predicate::producer, "the query comes from " + describeSource(query));
   if (prologue.q == prologue.k)
-    return refuse("query and key are the same value");
+    return refuse(predicate::producer, "query and key are the same value");
   if (prologue.q.getRope() != prologue.k.getRope())
-    return refuse("query and key have different rotary records");
+    return refuse(predicate::sameSettings, "query and key have different rotary records");
   if (prologue.q.getFirst() != prologue.k.getFirst())
-    return refuse("query and key turn from different channels on");
+    return refuse(predicate::sameSettings, "query and key turn from different channels on");
   if (prologue.q.getBatch() != append.getBatch() || prologue.k.getBatch() != append.getBatch())
-    return refuse("rotary and append have different batches");
+    return refuse(predicate::sameInput, "rotary and append have different batches");
   if (prologue.q->getBlock() != append->getBlock() || prologue.k->getBlock() != append->getBlock())
-    return refuse("rotary and append are in different blocks");
+    return refuse(predicate::sameBlock, "rotary and append are in different blocks");
   return prologue;
 }
 
@@ -59,16 +59,15 @@ static RMSNormOp headNormOf(RotaryOp rotary) {
 }
 
 namespace {
-struct FuseAttentionProloguePass
-    : llmc::llm::impl::FuseAttentionProloguePassBase<FuseAttentionProloguePass> {
-  using Base::Base;
+struct FuseAttentionProloguePass : FusionPassOver<llmc::llm::impl::FuseAttentionProloguePassBase<FuseAttentionProloguePass>> {
+  using FusionPassOver::FusionPassOver;
 
   void runOnOperation() override {
-    Fuser fuser("attention-prologue", enabled);
+    Fuser fuser("attention-prologue", settings());
     for (KVAppendOp append : collectUnfused<KVAppendOp>(getOperation())) {
       Prologue prologue = match(append);
-      if (!prologue.obstacle.empty()) {
-        fuser.missed(append, prologue.obstacle);
+      if (prologue.obstacle) {
+        fuser.missed(append, *prologue.obstacle);
         continue;
       }
       SmallVector<Operation *> ops{prologue.q, prologue.k, append};

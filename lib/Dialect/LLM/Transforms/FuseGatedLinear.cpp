@@ -1,5 +1,5 @@
 //===- FuseGatedLinear.cpp - two products and their gate ------------------===//
-#include "FusionUtils.h"
+#include "llmc/Dialect/LLM/Transforms/Fusion.h"
 #include "llmc/Dialect/LLM/Transforms/Passes.h"
 
 namespace llmc::llm {
@@ -11,15 +11,15 @@ using namespace mlir;
 using namespace llmc::llm;
 
 /// The predicate that keeps `product` out, or nothing.
-static std::string whyNot(StringRef name, Value value, GateOp gate) {
+static std::optional<FusionRefusal> whyNot(StringRef name, Value value, GateOp gate) {
   Operation *product = value.getDefiningOp();
   if (!isa_and_present<LinearOp, ExpertLinearOp>(product))
-    return (name + " comes from " + describeSource(value)).str();
+    return FusionRefusal{predicate::producer, (name + " comes from " + describeSource(value)).str()};
   if (product->getBlock() != gate->getBlock())
-    return (name + " is made in another block").str();
+    return FusionRefusal{predicate::sameBlock, (name + " is made in another block").str()};
   if (!value.hasOneUse())
-    return (name + " has another use than the gate").str();
-  return {};
+    return FusionRefusal{predicate::singleUse, (name + " has another use than the gate").str()};
+  return std::nullopt;
 }
 
 static WeightType weightOf(Operation *product) {
@@ -28,32 +28,35 @@ static WeightType weightOf(Operation *product) {
   return cast<WeightType>(cast<LinearOp>(product).getWeight().getType());
 }
 
-static std::string whyNot(GateOp gate) {
-  if (std::string reason = whyNot("gate", gate.getGate(), gate); !reason.empty())
-    return reason;
-  if (std::string reason = whyNot("up", gate.getUp(), gate); !reason.empty())
-    return reason;
+static std::optional<FusionRefusal> whyNot(GateOp gate) {
+  if (std::optional<FusionRefusal> refusal = whyNot("gate", gate.getGate(), gate))
+    return refusal;
+  if (std::optional<FusionRefusal> refusal = whyNot("up", gate.getUp(), gate))
+    return refusal;
   Operation *g = gate.getGate().getDefiningOp(), *u = gate.getUp().getDefiningOp();
   if (g->getName() != u->getName())
-    return "gate is a product of " + g->getName().getStringRef().str() + ", up of " +
-           u->getName().getStringRef().str();
+    return FusionRefusal{predicate::producer, "gate is a product of " +
+                                                  g->getName().getStringRef().str() + ", up of " +
+                                                  u->getName().getStringRef().str()};
   if (g->getOperand(0) != u->getOperand(0))
-    return "gate and up are products of different inputs";
+    return FusionRefusal{predicate::sameInput, "gate and up are products of different inputs"};
   if (auto expert = dyn_cast<ExpertLinearOp>(g)) {
     if (expert.getChoice() != cast<ExpertLinearOp>(u).getChoice())
-      return "gate and up are products of different choices of experts";
+      return FusionRefusal{predicate::sameInput,
+                           "gate and up are products of different choices of experts"};
     if (weightOf(g).getShape()[0] != weightOf(u).getShape()[0])
-      return "gate and up have different numbers of experts";
+      return FusionRefusal{predicate::sameShape, "gate and up have different numbers of experts"};
   }
   if (weightOf(g).getStorage() != weightOf(u).getStorage())
-    return "gate is stored as " + weightOf(g).getStorageName() + ", up as " +
-           weightOf(u).getStorageName();
-  return {};
+    return FusionRefusal{predicate::sameStorage, "gate is stored as " +
+                                                     weightOf(g).getStorageName() + ", up as " +
+                                                     weightOf(u).getStorageName()};
+  return std::nullopt;
 }
 
 namespace {
-struct FuseGatedLinearPass : llmc::llm::impl::FuseGatedLinearPassBase<FuseGatedLinearPass> {
-  using Base::Base;
+struct FuseGatedLinearPass : FusionPassOver<llmc::llm::impl::FuseGatedLinearPassBase<FuseGatedLinearPass>> {
+  using FusionPassOver::FusionPassOver;
 
   bool hasEpilogue(Activation function) const {
     if (!activations.empty())
@@ -63,14 +66,15 @@ struct FuseGatedLinearPass : llmc::llm::impl::FuseGatedLinearPassBase<FuseGatedL
   }
 
   void runOnOperation() override {
-    Fuser fuser("gated-linear", enabled);
+    Fuser fuser("gated-linear", settings());
     for (GateOp gate : collectUnfused<GateOp>(getOperation())) {
       if (!hasEpilogue(gate.getFunction())) {
-        fuser.missed(gate, "no product's epilogue has " + stringifyActivation(gate.getFunction()));
+        fuser.missed(gate, predicate::kernel,
+                     "no product's epilogue has " + stringifyActivation(gate.getFunction()));
         continue;
       }
-      if (std::string reason = whyNot(gate); !reason.empty()) {
-        fuser.missed(gate, reason);
+      if (std::optional<FusionRefusal> refusal = whyNot(gate)) {
+        fuser.missed(gate, *refusal);
         continue;
       }
       fuser.fuse({gate.getGate().getDefiningOp(), gate.getUp().getDefiningOp(), gate});

@@ -1,5 +1,5 @@
 //===- FuseLinearActivation.cpp - a product and its activation ------------===//
-#include "FusionUtils.h"
+#include "llmc/Dialect/LLM/Transforms/Fusion.h"
 #include "llmc/Dialect/LLM/Transforms/Passes.h"
 
 namespace llmc::llm {
@@ -10,28 +10,28 @@ namespace llmc::llm {
 using namespace mlir;
 using namespace llmc::llm;
 
-static std::string whyNot(ActivationOp activation) {
+static std::optional<FusionRefusal> whyNot(ActivationOp activation) {
   Value value = activation.getInput();
   Operation *product = value.getDefiningOp();
   if (!isa_and_present<LinearOp, ExpertLinearOp>(product))
-    return "the input comes from " + describeSource(value);
+    return FusionRefusal{predicate::producer, "the input comes from " + describeSource(value)};
   if (product->getBlock() != activation->getBlock())
-    return "the input is made in another block";
+    return FusionRefusal{predicate::sameBlock, "the input is made in another block"};
   if (!value.hasOneUse())
-    return "the product has another use than the activation";
-  return {};
+    return FusionRefusal{predicate::singleUse,
+                         "the product has another use than the activation"};
+  return std::nullopt;
 }
 
 namespace {
-struct FuseLinearActivationPass
-    : llmc::llm::impl::FuseLinearActivationPassBase<FuseLinearActivationPass> {
-  using Base::Base;
+struct FuseLinearActivationPass : FusionPassOver<llmc::llm::impl::FuseLinearActivationPassBase<FuseLinearActivationPass>> {
+  using FusionPassOver::FusionPassOver;
 
   void runOnOperation() override {
-    Fuser fuser("linear-activation", enabled);
+    Fuser fuser("linear-activation", settings());
     for (ActivationOp activation : collectUnfused<ActivationOp>(getOperation())) {
-      if (std::string reason = whyNot(activation); !reason.empty())
-        fuser.missed(activation, reason);
+      if (std::optional<FusionRefusal> refusal = whyNot(activation))
+        fuser.missed(activation, *refusal);
       else
         fuser.fuse({activation.getInput().getDefiningOp(), activation});
     }

@@ -1,5 +1,5 @@
 //===- FuseLinearResidual.cpp - a product and its residual add ------------===//
-#include "FusionUtils.h"
+#include "llmc/Dialect/LLM/Transforms/Fusion.h"
 #include "llmc/Dialect/LLM/Transforms/Passes.h"
 
 namespace llmc::llm {
@@ -10,28 +10,27 @@ namespace llmc::llm {
 using namespace mlir;
 using namespace llmc::llm;
 
-static std::string whyNot(ResidualAddOp add) {
+static std::optional<FusionRefusal> whyNot(ResidualAddOp add) {
   Value delta = add.getDelta();
   Operation *product = delta.getDefiningOp();
   if (!isa_and_present<LinearOp, ExpertSumOp>(product))
-    return "delta comes from " + describeSource(delta);
+    return FusionRefusal{predicate::producer, "delta comes from " + describeSource(delta)};
   if (product->getBlock() != add->getBlock())
-    return "delta is made in another block";
+    return FusionRefusal{predicate::sameBlock, "delta is made in another block"};
   if (!delta.hasOneUse())
-    return "the product has another use than the add";
-  return {};
+    return FusionRefusal{predicate::singleUse, "the product has another use than the add"};
+  return std::nullopt;
 }
 
 namespace {
-struct FuseLinearResidualPass
-    : llmc::llm::impl::FuseLinearResidualPassBase<FuseLinearResidualPass> {
-  using Base::Base;
+struct FuseLinearResidualPass : FusionPassOver<llmc::llm::impl::FuseLinearResidualPassBase<FuseLinearResidualPass>> {
+  using FusionPassOver::FusionPassOver;
 
   void runOnOperation() override {
-    Fuser fuser("linear-residual", enabled);
+    Fuser fuser("linear-residual", settings());
     for (ResidualAddOp add : collectUnfused<ResidualAddOp>(getOperation())) {
-      if (std::string reason = whyNot(add); !reason.empty())
-        fuser.missed(add, reason);
+      if (std::optional<FusionRefusal> refusal = whyNot(add))
+        fuser.missed(add, *refusal);
       else
         fuser.fuse({add.getDelta().getDefiningOp(), add});
     }

@@ -1,5 +1,5 @@
 //===- FuseQKVLinear.cpp - products of the same input ---------------------===//
-#include "FusionUtils.h"
+#include "llmc/Dialect/LLM/Transforms/Fusion.h"
 #include "llmc/Dialect/LLM/Transforms/Passes.h"
 #include "llvm/ADT/MapVector.h"
 
@@ -16,11 +16,11 @@ static bool feedsGate(LinearOp product) {
 }
 
 namespace {
-struct FuseQKVLinearPass : llmc::llm::impl::FuseQKVLinearPassBase<FuseQKVLinearPass> {
-  using Base::Base;
+struct FuseQKVLinearPass : FusionPassOver<llmc::llm::impl::FuseQKVLinearPassBase<FuseQKVLinearPass>> {
+  using FusionPassOver::FusionPassOver;
 
   void runOnOperation() override {
-    Fuser fuser("qkv-linear", enabled);
+    Fuser fuser("qkv-linear", settings());
     llvm::MapVector<std::pair<Block *, Value>, SmallVector<LinearOp>> siblings;
     for (LinearOp product : collectUnfused<LinearOp>(getOperation()))
       siblings[{product->getBlock(), product.getInput()}].push_back(product);
@@ -34,7 +34,8 @@ struct FuseQKVLinearPass : llmc::llm::impl::FuseQKVLinearPassBase<FuseQKVLinearP
     llvm::MapVector<Attribute, SmallVector<Operation *>> byStorage;
     for (LinearOp product : products) {
       if (feedsGate(product)) {
-        fuser.missed(product, "the product belongs to llm.gate (gated-linear)");
+        fuser.missed(product, predicate::otherFusion,
+                     "the product belongs to llm.gate (gated-linear)");
         continue;
       }
       byStorage[cast<WeightType>(product.getWeight().getType()).getStorage()].push_back(product);
@@ -51,8 +52,9 @@ struct FuseQKVLinearPass : llmc::llm::impl::FuseQKVLinearPassBase<FuseQKVLinearP
       };
       bool isFirst = &group == &byStorage.front().second;
       auto &other = isFirst ? byStorage.back().second : byStorage.front().second;
-      fuser.missed(group.front(), "the weight is stored as " + nameOf(group.front()) +
-                                      ", another product of the input as " + nameOf(other.front()));
+      fuser.missed(group.front(), predicate::sameStorage,
+                   "the weight is stored as " + nameOf(group.front()) +
+                       ", another product of the input as " + nameOf(other.front()));
     }
   }
 };

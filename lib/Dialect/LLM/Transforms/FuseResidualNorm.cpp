@@ -1,5 +1,5 @@
 //===- FuseResidualNorm.cpp - a residual add and its norm -----------------===//
-#include "FusionUtils.h"
+#include "llmc/Dialect/LLM/Transforms/Fusion.h"
 #include "llmc/Dialect/LLM/Transforms/Passes.h"
 
 namespace llmc::llm {
@@ -38,7 +38,7 @@ static Operation *normOf(ResidualAddOp add, Fuser &fuser) {
     if (!isa<RMSNormOp, LayerNormOp>(user) || user->getOperand(0) != add.getResult())
       continue;
     if (user->getBlock() != add->getBlock())
-      fuser.missed(user, "the sum is made in another block");
+      fuser.missed(user, predicate::sameBlock, "the sum is made in another block");
     else if (!first || user->isBeforeInBlock(first))
       first = user;
   }
@@ -46,18 +46,18 @@ static Operation *normOf(ResidualAddOp add, Fuser &fuser) {
 }
 
 namespace {
-struct FuseResidualNormPass : llmc::llm::impl::FuseResidualNormPassBase<FuseResidualNormPass> {
-  using Base::Base;
+struct FuseResidualNormPass : FusionPassOver<llmc::llm::impl::FuseResidualNormPassBase<FuseResidualNormPass>> {
+  using FusionPassOver::FusionPassOver;
 
   void runOnOperation() override {
-    Fuser fuser("residual-norm", enabled);
+    Fuser fuser("residual-norm", settings());
     for (ResidualAddOp add : collectUnfused<ResidualAddOp>(getOperation()))
       fuseAdd(fuser, add);
     // What is left reads a sum that a fusion has.
     auto report = [&](Operation *norm) {
       Value sum = norm->getOperand(0);
       if (isFusedSum(sum))
-        fuser.missed(norm, "the sum is part of " + describeSource(sum));
+        fuser.missed(norm, predicate::otherFusion, "the sum is part of " + describeSource(sum));
     };
     for (RMSNormOp norm : collectUnfused<RMSNormOp>(getOperation()))
       report(norm);
@@ -74,8 +74,10 @@ struct FuseResidualNormPass : llmc::llm::impl::FuseResidualNormPassBase<FuseResi
       return;
     int64_t width = cast<RankedTensorType>(add.getResult().getType()).getShape().back();
     if (width > maxHiddenSize)
-      return fuser.missed(ops.back(), "the row has " + Twine(width) + " elements, more than " +
-                                          Twine(maxHiddenSize));
+      return fuser.missed(ops.back(), predicate::width,
+                          "the row has " + Twine(width) + " elements, more than " +
+                              Twine(maxHiddenSize),
+                          {{"width", width}, {"limit", int64_t(maxHiddenSize)}});
     fuser.fuse(ops);
   }
 };

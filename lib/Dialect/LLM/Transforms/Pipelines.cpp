@@ -1,8 +1,10 @@
-//===- Pipelines.cpp - the fusion passes in order -------------------------===//
+//===- Pipelines.cpp - the table of fusions, and their passes in order ----===//
 #include "llmc/Dialect/LLM/Transforms/Passes.h"
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Pass/PassOptions.h"
 #include "mlir/Pass/PassRegistry.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/Support/ErrorHandling.h"
 
 using namespace mlir;
 using namespace llmc;
@@ -13,45 +15,121 @@ namespace llmc::llm {
 #include "llmc/Dialect/LLM/Transforms/Passes.h.inc"
 } // namespace llmc::llm
 
-ArrayRef<StringRef> llm::fusionPatterns() {
-  static constexpr StringRef patterns[] = {"gated-linear",    "linear-activation", "qkv-linear",
-                                           "linear-residual", "residual-norm",
-                                           "attention-prologue"};
-  return patterns;
+//===----------------------------------------------------------------------===//
+// Patterns
+//===----------------------------------------------------------------------===//
+
+StringRef llm::fusionFamilyName(FusionFamily family) {
+  switch (family) {
+  case FusionFamily::Row: return "row";
+  case FusionFamily::Linear: return "linear";
+  case FusionFamily::Attention: return "attention";
+  case FusionFamily::Routing: return "routing";
+  }
+  llvm_unreachable("closed enum");
 }
 
-void llm::addFusionPasses(OpPassManager &pm, ArrayRef<std::string> disabled,
-                          ResidualPreference preference) {
-  auto isEnabled = [&](StringRef pattern) { return !llvm::is_contained(disabled, pattern); };
-  FuseGatedLinearPassOptions gated;
-  gated.enabled = isEnabled("gated-linear");
-  pm.addPass(createFuseGatedLinearPass(gated));
-  FuseLinearActivationPassOptions activated;
-  activated.enabled = isEnabled("linear-activation");
-  pm.addPass(createFuseLinearActivationPass(activated));
-  FuseQKVLinearPassOptions qkv;
-  qkv.enabled = isEnabled("qkv-linear");
-  pm.addPass(createFuseQKVLinearPass(qkv));
+/// The `create` of a pattern whose options are those that every fusion has.
+template <typename PassOptions, std::unique_ptr<Pass> (*createPass)(PassOptions)>
+static std::unique_ptr<Pass> create(const FusionSettings &settings) {
+  return createPass(fusionPassOptions<PassOptions>(settings));
+}
 
-  FuseLinearResidualPassOptions linear;
-  linear.enabled = isEnabled("linear-residual");
-  FuseResidualNormPassOptions norm;
-  norm.enabled = isEnabled("residual-norm");
-  if (preference == ResidualPreference::Norm)
-    pm.addPass(createFuseResidualNormPass(norm));
-  pm.addPass(createFuseLinearResidualPass(linear));
-  if (preference == ResidualPreference::Linear)
-    pm.addPass(createFuseResidualNormPass(norm));
+/// In the order in which the passes run: what runs first has the operations.
+static SmallVector<FusionPattern> &patternTable() {
+  static SmallVector<FusionPattern> table = {
+      {"gated-linear", FusionFamily::Linear,
+       "Two products of one input and the gate between them",
+       create<FuseGatedLinearPassOptions, createFuseGatedLinearPass>},
+      {"linear-activation", FusionFamily::Linear, "A product and the activation that takes it",
+       create<FuseLinearActivationPassOptions, createFuseLinearActivationPass>},
+      {"qkv-linear", FusionFamily::Linear, "Products of the same input, with several results",
+       create<FuseQKVLinearPassOptions, createFuseQKVLinearPass>},
+      {"linear-residual", FusionFamily::Linear, "A product and the residual add that takes it",
+       create<FuseLinearResidualPassOptions, createFuseLinearResidualPass>},
+      {"residual-norm", FusionFamily::Row, "A residual add and the norms around it",
+       create<FuseResidualNormPassOptions, createFuseResidualNormPass>},
+      {"attention-prologue", FusionFamily::Attention, "Head norms, rotary and cache append",
+       create<FuseAttentionProloguePassOptions, createFuseAttentionProloguePass>},
+  };
+  return table;
+}
 
-  FuseAttentionProloguePassOptions prologue;
-  prologue.enabled = isEnabled("attention-prologue");
-  pm.addPass(createFuseAttentionProloguePass(prologue));
+ArrayRef<FusionPattern> llm::fusionPatterns() { return patternTable(); }
+
+const FusionPattern *llm::findFusionPattern(StringRef name) {
+  for (const FusionPattern &pattern : patternTable())
+    if (pattern.name == name)
+      return &pattern;
+  return nullptr;
+}
+
+void llm::registerFusionPattern(const FusionPattern &pattern) {
+  if (findFusionPattern(pattern.name))
+    llvm::report_fatal_error("fusion pattern '" + pattern.name + "' is registered already",
+                             /*gen_crash_diag=*/false);
+  patternTable().push_back(pattern);
+}
+
+//===----------------------------------------------------------------------===//
+// Predicates
+//===----------------------------------------------------------------------===//
+
+ArrayRef<FusionPredicate> llm::fusionPredicates() {
+  static constexpr FusionPredicate table[] = {
+      {predicate::enabled, "The pattern is not disabled"},
+      {predicate::producer, "An operand comes from an operation that the pattern takes"},
+      {predicate::sameBlock, "All operations are in one block"},
+      {predicate::singleUse, "Nothing else reads a value that only the fusion would have"},
+      {predicate::readers, "A value has as many readers as the kernel serves"},
+      {predicate::convex, "No operation outside reads one part and feeds another"},
+      {predicate::effectOrder, "The order of reads and writes of state stays"},
+      {predicate::roundingPoint,
+       "No value inside is rounded to a narrower type (--fuse-across-rounding=NAME)"},
+      {predicate::cost, "What is saved is worth more than what is computed or read again"},
+      {predicate::registers, "The values of a row that are alive at once fit into registers"},
+      {predicate::scratch, "The rows that are kept between passes stay close to the thread"},
+      {predicate::width, "The rows are not longer than the kernel takes"},
+      {predicate::sameInput, "The operations read the same value"},
+      {predicate::sameStorage, "The weights are stored alike"},
+      {predicate::sameShape, "The operations work on equally many rows and elements"},
+      {predicate::sameSettings, "The operations have the same settings"},
+      {predicate::kernel, "A kernel computes what the fusion holds, bit for bit"},
+      {predicate::otherFusion, "No other fusion has the operation"},
+  };
+  return table;
+}
+
+//===----------------------------------------------------------------------===//
+// Pipelines
+//===----------------------------------------------------------------------===//
+
+void llm::addFusionPasses(OpPassManager &pm, const FusionOptions &options) {
+  auto add = [&](const FusionPattern &pattern) {
+    FusionSettings settings;
+    settings.enabled = !llvm::is_contained(options.disabled, pattern.name);
+    settings.acrossRounding = llvm::is_contained(options.acrossRounding, pattern.name);
+    settings.figures = options.figures;
+    pm.addPass(pattern.create(settings));
+  };
+  constexpr StringRef wantsAdd = "linear-residual", wantsItToo = "residual-norm";
+  bool normFirst = options.preference == ResidualPreference::Norm;
+  for (const FusionPattern &pattern : fusionPatterns()) {
+    if (normFirst && pattern.name == wantsItToo)
+      continue;
+    if (normFirst && pattern.name == wantsAdd)
+      add(*findFusionPattern(wantsItToo));
+    add(pattern);
+  }
 }
 
 namespace {
 struct FuseOptions : PassPipelineOptions<FuseOptions> {
   ListOption<std::string> disable{*this, "disable",
                                   llvm::cl::desc("Names of fusions that are not made.")};
+  ListOption<std::string> acrossRounding{
+      *this, "across-rounding",
+      llvm::cl::desc("Names of fusions that are made across rounding points too.")};
   Option<bool> normFirst{*this, "residual-norm-first",
                          llvm::cl::desc("A residual add goes to the norm before the product."),
                          llvm::cl::init(false)};
@@ -62,9 +140,12 @@ void llm::registerLLMPasses() {
   registerLLMCLLMPasses();
   PassPipelineRegistration<FuseOptions>(
       "llm-fuse", "Every fusion of the llm dialect.",
-      [](OpPassManager &pm, const FuseOptions &options) {
-        addFusionPasses(pm,
-                        SmallVector<std::string>(options.disable.begin(), options.disable.end()),
-                        options.normFirst ? ResidualPreference::Norm : ResidualPreference::Linear);
+      [](OpPassManager &pm, const FuseOptions &given) {
+        FusionOptions options;
+        options.disabled.assign(given.disable.begin(), given.disable.end());
+        options.acrossRounding.assign(given.acrossRounding.begin(), given.acrossRounding.end());
+        if (given.normFirst)
+          options.preference = ResidualPreference::Norm;
+        addFusionPasses(pm, options);
       });
 }

@@ -3,6 +3,8 @@
 #define LLMC_DIALECT_LLM_TRANSFORMS_PASSES_H
 
 #include "llmc/Dialect/LLM/IR/LLMDialect.h"
+#include "llmc/Dialect/LLM/Transforms/Fusion.h"
+#include "llmc/Dialect/LLM/Transforms/Simplify.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/Pass/Pass.h"
 
@@ -20,14 +22,17 @@ enum class ResidualPreference {
   Norm
 };
 
-/// Names of the fusion patterns, in the order in which their passes run.
-llvm::ArrayRef<llvm::StringRef> fusionPatterns();
+struct FusionOptions {
+  /// Names of patterns. Passes of disabled ones run too, but only to report what they would
+  /// have fused. Names that are no pattern are ignored here and should be refused with
+  /// `findFusionPattern` where the user gives them.
+  std::vector<std::string> disabled, acrossRounding;
+  ResidualPreference preference = ResidualPreference::Linear;
+  FusionFigures figures = {};
+};
 
-/// Adds every fusion pass. Those of `disabled` run too, but only to report
-/// what they would have fused; names that are no pattern are ignored here and
-/// should be refused with `fusionPatterns` where the user gives them.
-void addFusionPasses(mlir::OpPassManager &pm, llvm::ArrayRef<std::string> disabled = {},
-                     ResidualPreference preference = ResidualPreference::Linear);
+/// Adds the pass of every pattern.
+void addFusionPasses(mlir::OpPassManager &pm, const FusionOptions &options = {});
 
 /// Registers the passes above and the pipeline `llm-fuse`.
 void registerLLMPasses();

@@ -37,7 +37,22 @@ class LLM_FusionPass<string name, list<Option> others = []>
   let dependentDialects = ["::llmc::llm::LLMDialect"];
   let options = !listconcat([
     Option<"enabled", "enabled", "bool", "true",
-           "Off: matches are reported as missed and left alone.">], others);
+           "Off: matches are reported as missed and left alone.">,
+    Option<"acrossRounding", "across-rounding", "bool", "false",
+           "Fuse also where a value stays wider than the type that it is rounded to.">,
+    Option<"launchSeconds", "launch-seconds", "double", "::llmc::FusionFigures().launchSeconds",
+           "Of the target: seconds between two launches.">,
+    Option<"bytesPerSecond", "bytes-per-second", "double",
+           "::llmc::FusionFigures().bytesPerSecond",
+           "Of the target: bytes of activations that one launch moves in a second.">,
+    Option<"operationsPerSecond", "operations-per-second", "double",
+           "::llmc::FusionFigures().operationsPerSecond",
+           "Of the target: f32 operations of one launch in a second.">,
+    Option<"vectorRegisters", "vector-registers", "int64_t",
+           "::llmc::FusionFigures().vectorRegisters",
+           "Of the target: vectors that a thread holds without spilling.">,
+    Option<"threadBytes", "thread-bytes", "int64_t", "::llmc::FusionFigures().threadBytes",
+           "Of the target: bytes close to a thread, for rows kept between passes.">], others);
 }
 
 def FuseGatedLinearPass : LLM_FusionPass<"gated-linear", [
