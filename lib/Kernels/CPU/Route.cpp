@@ -5,6 +5,7 @@
 // last), and what is no choice any more is less than everything.
 //
 //===----------------------------------------------------------------------===//
+#include "LinearEmitter.h"
 #include "llmc/Kernels/CPU/ExpertKernels.h"
 #include "llmc/Kernels/CPU/Polynomials.h"
 #include "llvm/ADT/bit.h"
@@ -25,9 +26,9 @@ class RouteEmitter {
   using Values = KernelBuilder::Values;
 
 public:
-  RouteEmitter(KernelBuilder &k, const RouteSpec &spec) : k(k), spec(spec) {
-    unsigned next = 0;
-    logits = k.operand(next++);
+  /// Operands behind the logits begin at `next`.
+  RouteEmitter(KernelBuilder &k, const RouteSpec &spec, unsigned next, Value scratch)
+      : k(k), spec(spec), scores(scratch) {
     if (spec.bias)
       bias = k.operand(next++);
     if (spec.expertScale)
@@ -36,31 +37,29 @@ public:
       table = k.operand(next++);
     choice = k.operand(next++);
     weights = k.operand(next++);
-    scores = k.scratch();
     keys = k.at(scores, padded(spec.experts) * 4);
     groupKeys = k.at(keys, padded(spec.experts) * 4);
   }
 
-  void run() {
-    k.loop(k.begin(), k.end(), 1, [&](Value token) {
-      row = k.at(logits, k.mul(token, spec.experts * 4));
-      chosen = k.at(choice, k.mul(token, spec.chosen * 4));
-      chosenWeights = k.at(weights, k.mul(token, spec.chosen * 4));
-      computeScores();
-      if (!spec.table)
-        computeKeys();
-      if (spec.groups)
-        keepGroups();
-      Value named = spec.table ? namedBy(token) : Value();
-      k.loop(k.c(0), k.c(spec.chosen), 1, [&](Value j) {
-        Value best = spec.table ? expertAt(named, j) : takeBest(keys, spec.experts);
-        k.store(k.toI32(best), k.at(chosen, k.mul(j, 4)), 4);
-        Value weight = spec.normalise == RouterNormalise::Margin ? nearWeight(best)
-                                                                 : element(scores, best);
-        k.store(weight, k.at(chosenWeights, k.mul(j, 4)), 4);
-      });
-      computeWeights();
+  /// The experts of a token, whose logits lie at `logits`.
+  void run(Value token, Value logits) {
+    row = logits;
+    chosen = k.at(choice, k.mul(token, spec.chosen * 4));
+    chosenWeights = k.at(weights, k.mul(token, spec.chosen * 4));
+    computeScores();
+    if (!spec.table)
+      computeKeys();
+    if (spec.groups)
+      keepGroups();
+    Value named = spec.table ? namedBy(token) : Value();
+    k.loop(k.c(0), k.c(spec.chosen), 1, [&](Value j) {
+      Value best = spec.table ? expertAt(named, j) : takeBest(keys, spec.experts);
+      k.store(k.toI32(best), k.at(chosen, k.mul(j, 4)), 4);
+      Value weight = spec.normalise == RouterNormalise::Margin ? nearWeight(best)
+                                                               : element(scores, best);
+      k.store(weight, k.at(chosenWeights, k.mul(j, 4)), 4);
     });
+    computeWeights();
   }
 
 private:
@@ -285,10 +284,98 @@ private:
 
   KernelBuilder &k;
   const RouteSpec &spec;
-  Value logits, bias, expertScale, table, choice, weights;
+  Value bias, expertScale, table, choice, weights;
   Value scores, keys, groupKeys;
   /// Of the token at hand.
   Value row, chosen, chosenWeights;
+};
+
+/// Where a router keeps what, behind the scratch of its product.
+struct RouterScratch {
+  explicit RouterScratch(const RouterSpec &spec) {
+    constexpr int64_t mostTokens = 96, logitBytes = 16 * 1024;
+    int64_t fit = logitBytes / (4 * spec.route.experts) / routerItemTokens;
+    blockItems = std::clamp<int64_t>(fit, 1, mostTokens / routerItemTokens);
+    logits = int64_t(llvm::alignTo(linearKernelScratch(spec.product), 64));
+    between = logits + int64_t(llvm::alignTo(
+                           blockItems * routerItemTokens * spec.route.experts * 4, 64));
+    route = between + (spec.between ? int64_t(llvm::alignTo(rowKernelScratch(*spec.between), 64))
+                                    : 0);
+    bytes = route + routeKernelScratch(spec.route);
+  }
+  /// Items whose logits are computed together.
+  int64_t blockItems;
+  int64_t logits, between, route, bytes;
+};
+
+unsigned operandsBefore(const RouterSpec &spec) { return spec.product.bias ? 3 : 2; }
+unsigned operandsOfBetween(const RouterSpec &spec) {
+  unsigned first = operandsBefore(spec);
+  return spec.between ? std::max(spec.between->operandCount(), first) - first : 0;
+}
+
+/// The logits of a run of tokens to scratch, then the choice of each.
+class RouterEmitter : public LinearEmitter {
+public:
+  RouterEmitter(KernelBuilder &k, const RouterSpec &spec)
+      : LinearEmitter(k, spec.product, WithoutOperands()), router(spec), place(spec),
+        choice(k, spec.route, operandsBefore(spec) + operandsOfBetween(spec),
+               k.at(k.scratch(), place.route)) {
+    x = k.operand(0);
+    weights = k.operand(1);
+    if (spec.product.bias)
+      bias = k.operand(2);
+    for (unsigned i = 0; i < operandsOfBetween(spec); ++i)
+      constants.push_back(k.operand(operandsBefore(spec) + i));
+    out = k.at(k.scratch(), place.logits);
+  }
+
+  void run() {
+    Value tokens = k.batch(BatchField::Tokens);
+    int64_t width = router.route.experts;
+    k.whileLoop(
+        {k.begin()}, [&](ValueRange item) { return k.lt(item[0], k.end()); },
+        [&](ValueRange item) -> Values {
+          Value next = k.min(k.end(), k.add(item[0], place.blockItems));
+          first = k.mul(item[0], routerItemTokens);
+          Value count = k.sub(k.min(tokens, k.mul(next, routerItemTokens)), first);
+          k.loop(k.c(0), k.c(linearKernelFactor(spec)), 1, [&](Value panel) {
+            Value matrix = k.mul(panel, itemBytes(spec.storage, spec.cols, spec.tile));
+            compute(k.at(weights, matrix), panel, first, count);
+          });
+          k.loop(k.c(0), count, 1, [&](Value t) {
+            Value row = k.at(out, k.mul(t, width * 4));
+            if (router.between)
+              emitBetween(row);
+            choice.run(k.add(first, t), row);
+          });
+          return {next};
+        });
+  }
+
+private:
+  Value outputRow(Value row) override { return k.sub(row, first); }
+
+  void emitBetween(Value row) {
+    Values inputs;
+    for (const RowOp &op : router.between->ops()) {
+      if (op.kind != RowOpKind::Input)
+        inputs.push_back(Value());
+      else if (op.operand.operand == 0)
+        inputs.push_back(row);
+      else
+        inputs.push_back(k.at(constants[op.operand.operand - operandsBefore(router)],
+                              op.operand.offset * 4));
+    }
+    emitRow(k, *router.between, inputs, {row}, k.at(k.scratch(), place.between));
+  }
+
+  const RouterSpec &router;
+  RouterScratch place;
+  RouteEmitter choice;
+  Values constants;
+  /// Of the run at hand.
+  Value first;
 };
 
 const char *nameOf(RouterScore score) {
@@ -352,7 +439,60 @@ int64_t routeKernelScratch(const RouteSpec &spec) {
 void buildRouteKernel(ModuleOp module, const RouteSpec &spec, const CPUVariant &variant) {
   assert(checkRoute(spec).empty() && "check the spec first");
   KernelBuilder k(module, routeKernelName(spec), variant);
-  RouteEmitter(k, spec).run();
+  Value logits = k.operand(0);
+  RouteEmitter emitter(k, spec, 1, k.scratch());
+  k.loop(k.begin(), k.end(), 1, [&](Value token) {
+    emitter.run(token, k.at(logits, k.mul(token, spec.experts * 4)));
+  });
+  k.finish();
+}
+
+int64_t routerTile(int64_t experts) { return experts > 32 ? 4 : experts > 16 ? 2 : 1; }
+
+std::string checkRouter(const RouterSpec &spec) {
+  const LinearSpec &product = spec.product;
+  if (std::string problem = checkLinear(product); !problem.empty())
+    return problem;
+  if (std::string problem = checkRoute(spec.route); !problem.empty())
+    return problem;
+  if (product.residual || product.gated || product.activation || product.outputWidth ||
+      product.outputStride || product.count != RowCount::Tokens)
+    return "a router's product has rows of tokens and nothing but a bias at its end";
+  if (product.rows != spec.route.experts)
+    return "a product of " + std::to_string(product.rows) + " features is not " +
+           std::to_string(spec.route.experts) + " logits";
+  if (spec.route.table)
+    return "a router chooses by its logits, not by a table";
+  if (!spec.between)
+    return "";
+  const RowProgram &between = *spec.between;
+  if (std::string problem = checkRowProgram(between); !problem.empty())
+    return "between product and choice: " + problem;
+  bool fits = between.width() == spec.route.experts && between.rowsPerToken() == 1 &&
+              between.outputs().size() == 1 && between.outputs()[0].operand.operand == 0;
+  for (const RowOp &op : between.ops()) {
+    const RowOperand &operand = op.operand;
+    fits &= op.kind != RowOpKind::PositionScale;
+    if (op.kind == RowOpKind::Input && operand.operand != 0)
+      fits &= operand.isConstant() && operand.operand >= operandsBefore(spec) &&
+              operand.element == RowElement::F32;
+  }
+  return fits ? "" : "a program between product and choice takes a row of logits and constants";
+}
+
+std::string routerKernelName(const RouterSpec &spec) {
+  std::string name = "router_" + linearKernelName(spec.product);
+  if (spec.between)
+    name += "_" + rowKernelName(*spec.between);
+  return name + "_" + routeKernelName(spec.route);
+}
+
+int64_t routerKernelScratch(const RouterSpec &spec) { return RouterScratch(spec).bytes; }
+
+void buildRouterKernel(ModuleOp module, const RouterSpec &spec, const CPUVariant &variant) {
+  assert(checkRouter(spec).empty() && "check the spec first");
+  KernelBuilder k(module, routerKernelName(spec), variant);
+  RouterEmitter(k, spec).run();
   k.finish();
 }
 

@@ -24,8 +24,8 @@
 // chunk C, from p - p mod C on; what invisible slots hold is never used. With slopes,
 // s[j] = s[j] + slope * f32(j - p) after the softcap. With a selection the blocks are those of
 // the chosen positions, so many at a time in ascending order, and nothing else is read. Lastly
-// out = a / l, 0 where nothing was seen. The sum of w adds the
-// 16 lane halves of the block, then the lanes as RowKernels.h has it. A row has the
+// out = a / l, 0 where nothing was seen; with a tail, the row program of a / l. The sum of w
+// adds the 16 lane halves of the block, then the lanes as RowKernels.h has it. A row has the
 // same bits in whatever batch, split of items and group it is computed.
 //
 // *Entries* are keys of groups of G tokens; a row at position p sees those of the groups that are
@@ -139,8 +139,8 @@ void buildPrologueKernel(mlir::ModuleOp module, const PrologueSpec &spec,
 
 /// Operands: 0 q (read), 1 state (read), 2 out (write), and then those that there are: sinks
 /// (f32[heads]), slopes (f32[heads]), selection (i32[tokens][selected]: ascending positions,
-/// none after the token's own, or entries, none of an incomplete group, then -1), entries (read).
-/// Items: heads / itemHeads * tokens: kv head by kv head, in each row by
+/// none after the token's own, or entries, none of an incomplete group, then -1), entries (read),
+/// and those of the tail. Items: heads / itemHeads * tokens: kv head by kv head, in each row by
 /// row, in each its query heads. Rows of a step that are consecutive positions of one
 /// sequence and lie in one range of items are computed together, attentionGroupItems at
 /// a time.
@@ -162,6 +162,10 @@ struct AttentionSpec {
   int64_t itemHeads = 1;
   int64_t qStride = 0, qOffset = 0;     ///< Elements; a head is state.keyWidth wide.
   int64_t outStride = 0, outOffset = 0; ///< Elements; a head is valueWidth() wide.
+  /// What becomes of each head before it is stored: a program over rows of valueWidth(), `heads` a
+  /// token, without position_scale and choices of rows. Its inputs of operand 2 are the head, the
+  /// others its own; its only output, of operand 2, goes where the head would.
+  std::optional<RowProgram> tail;
 
   int64_t valueWidth() const { return latentValues ? latentValues : state.valueWidth; }
   EntryState entries() const { return {group, state.keyWidth, state.blockTokens}; }
@@ -174,6 +178,9 @@ int64_t attentionKernelScratch(const AttentionSpec &spec);
 int64_t attentionKernelItems(const AttentionSpec &spec, const llmc_batch &batch);
 void buildAttentionKernel(mlir::ModuleOp module, const AttentionSpec &spec,
                           const CPUVariant &variant);
+/// The operand of the result, and the first one behind those of the attention itself.
+inline constexpr unsigned attentionOut = 2;
+unsigned attentionOperands(const AttentionSpec &spec);
 /// Items that a call computes together at most; ranges of a multiple of it waste
 /// nothing.
 int64_t attentionGroupItems(const AttentionSpec &spec);

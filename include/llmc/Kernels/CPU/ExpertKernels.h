@@ -3,6 +3,7 @@
 // What stands between a router's logits and the sum over the experts of a token:
 //
 //   route           which experts, and with what weights
+//   router          a product whose rows are logits, and route of these
 //   expert product  y[t, j] = w[choice[t, j]] x[t] or x[t, j], with the ends of a
 //                   linear kernel; every output the same chain as there
 //   expert sum      y[t] = sum_j weights[t, j] * x[t, j]
@@ -62,6 +63,29 @@ std::string checkRoute(const RouteSpec &spec);
 std::string routeKernelName(const RouteSpec &spec);
 int64_t routeKernelScratch(const RouteSpec &spec);
 void buildRouteKernel(mlir::ModuleOp module, const RouteSpec &spec, const CPUVariant &variant);
+
+/// The logits' product and the choice in one: operands x, weights, bias (if any), those of `between`,
+/// then those of a RouteSpec behind its logits. What a linear kernel, a kernel of rows and a route
+/// kernel compute one after another, without a table. Items: routerItemTokens tokens each, all
+/// experts of them.
+struct RouterSpec {
+  /// Without residual, activation, distance of outputs and a count of outputs.
+  LinearSpec product;
+  /// Of each row of logits, before the choice: a program over its width, one row a token, whose only
+  /// output has operand 0. Its input of operand 0 is the row; others are constants.
+  std::optional<RowProgram> between;
+  RouteSpec route;
+};
+/// Few enough that short steps are shared, as many as a product computes while it decodes.
+inline constexpr int64_t routerItemTokens = 4;
+
+std::string checkRouter(const RouterSpec &spec);
+std::string routerKernelName(const RouterSpec &spec);
+int64_t routerKernelScratch(const RouterSpec &spec);
+void buildRouterKernel(mlir::ModuleOp module, const RouterSpec &spec, const CPUVariant &variant);
+/// Panels of an item of the weight: sums of all that stay in registers, since no other thread waits
+/// for the rest.
+int64_t routerTile(int64_t experts);
 
 /// Operands: x, choice, weights, bias (if any), out. The weights are one packed matrix an expert,
 /// each `expertBytes` long, and the biases likewise; without residual, distances or a count of

@@ -44,6 +44,7 @@ AttentionLayout::AttentionLayout(const AttentionSpec &spec) {
   denominators = area(queries + 16);
   keys = area(spec.selected || spec.group ? spec.state.keyWidth * spec.state.blockTokens : 0);
   values = area(copiesValues ? valueRow * spec.state.blockTokens : 0);
+  tail = area(spec.tail ? rowKernelScratch(*spec.tail) / 4 : 0);
   bytes = next;
 }
 
@@ -53,7 +54,7 @@ AttentionEmitter::AttentionEmitter(ModuleOp module, const AttentionSpec &spec,
   assert(checkAttention(spec).empty() && "a valid spec");
   queries = kb.operand(0);
   state = kb.operand(1);
-  out = kb.operand(2);
+  out = kb.operand(attentionOut);
   unsigned next = 3;
   if (spec.sinks)
     sinks = kb.operand(next++);
@@ -63,6 +64,11 @@ AttentionEmitter::AttentionEmitter(ModuleOp module, const AttentionSpec &spec,
     selection = kb.operand(next++);
   if (spec.group)
     entries = kb.operand(next++);
+  if (spec.tail) {
+    tailOperands.resize(next);
+    for (unsigned count = spec.tail->operandCount(); next < count; ++next)
+      tailOperands.push_back(kb.operand(next));
+  }
   tokens = kb.batch(BatchField::Tokens);
   positions = kb.batch(BatchField::Positions);
   sequences = kb.batch(BatchField::TokenSeq);
@@ -196,6 +202,13 @@ void AttentionEmitter::storeOutputs(const Group &group) {
     // Nothing seen: the sums are 0.
     if (spec.selected)
       l = kb.select(kb.ltf(kb.splat(0), l), l, kb.splat(1));
+    if (spec.tail) {
+      kb.loop(kb.c(0), kb.c(layout.valueRow * 4), lanes * 4, [&](Value i) {
+        kb.store(kb.divf(kb.load(kb.vecF(), kb.at(from, i), 64), l), kb.at(from, i), 64);
+      });
+      storeTail(row, head, from, to);
+      return;
+    }
     if (full)
       kb.loop(kb.c(0), kb.c(full * 4), lanes * 4, [&](Value i) {
         kb.store(kb.divf(kb.load(kb.vecF(), kb.at(from, i), 64), l), kb.at(to, i), 4);
@@ -303,7 +316,11 @@ std::string checkAttention(const AttentionSpec &spec) {
            "without chunks and slopes";
   if (spec.qStride < spec.heads * state.keyWidth || spec.outStride < spec.heads * spec.valueWidth())
     return "rows of q and of the output are at least as far apart as their heads are wide";
-  return "";
+  return spec.tail ? checkAttentionTail(spec) : "";
+}
+
+unsigned attentionOperands(const AttentionSpec &spec) {
+  return attentionOut + 1 + spec.sinks + spec.slopes + (spec.selected > 0) + (spec.group > 0);
 }
 
 std::string attentionKernelName(const AttentionSpec &spec) {
@@ -318,6 +335,8 @@ std::string attentionKernelName(const AttentionSpec &spec) {
      << spec.latentValues;
   if (spec.group)
     os << ",g" << spec.group;
+  if (spec.tail)
+    os << ",t" << rowKernelName(*spec.tail);
   std::string name = "attention_" + std::to_string(spec.heads) + "_" +
                      std::to_string(state.heads) + "_" + std::to_string(state.keyWidth);
   if (spec.window)
@@ -326,6 +345,8 @@ std::string attentionKernelName(const AttentionSpec &spec) {
     name += "_s" + std::to_string(spec.selected);
   if (spec.group)
     name += "_g" + std::to_string(spec.group);
+  if (spec.tail)
+    name += "_tail";
   return name + "_" + llvm::utohexstr(llvm::xxh3_64bits(text), /*LowerCase=*/true, /*Width=*/16);
 }
 

@@ -5,7 +5,7 @@
 // g of row i. A range of items may begin or end within a row: then the row is a group
 // of its own, with some of the heads. Attention.cpp has the loops over groups and blocks,
 // AttentionGather.cpp puts together what does not lie as it is read, AttentionTiles.cpp has what
-// is done with one block.
+// is done with one block, AttentionTail.cpp what is done with the result.
 //
 //===----------------------------------------------------------------------===//
 #ifndef LLMC_LIB_KERNELS_CPU_ATTENTION_ATTENTIONEMITTER_H
@@ -19,7 +19,7 @@ namespace llmc::kernels {
 /// queries [Q][Dk], scores [Q][B], sums [Q][valueRow], then per query the running
 /// maximum, the next maximum, the rescaling factor and the running denominator; where keys are
 /// selected or entries, those of a block [Dk][B]; where values do not lie as they are read, those of a
-/// block [B][valueRow].
+/// block [B][valueRow]; rows of the tail.
 struct AttentionLayout {
   explicit AttentionLayout(const AttentionSpec &spec);
 
@@ -27,9 +27,12 @@ struct AttentionLayout {
   int64_t groupRows;  ///< Rows of a group at most.
   int64_t queries;    ///< G * groupRows.
   int64_t valueRow;   ///< valueWidth, padded to 16.
-  int64_t scores, sums, maxima, nextMaxima, factors, denominators, keys, values, bytes;
+  int64_t scores, sums, maxima, nextMaxima, factors, denominators, keys, values, tail, bytes;
   bool copiesValues; ///< Values of a block are put into scratch first.
 };
+
+/// What is wrong with the tail of a spec; empty when nothing is.
+std::string checkAttentionTail(const AttentionSpec &spec);
 
 class AttentionEmitter {
 public:
@@ -59,6 +62,8 @@ private:
   void reset(const Group &group);
   void emitBlock(const Group &group, Value index, Value lastIndex);
   void storeOutputs(const Group &group);
+  /// The tail of one head, which lies in scratch at `from`.
+  void storeTail(Value row, Value head, Value from, Value to);
   Value blockAddress(const Group &group, Value index);
   Value firstVisible(const Group &group, Value row);
 
@@ -109,6 +114,8 @@ private:
   }
 
   Value queries, state, out, sinks, slopes, selection, entries;
+  /// Of the tail's operands, by number; null for those before.
+  Values tailOperands;
   Value tokens, positions, sequences, table, tableStride;
 };
 
