@@ -1,6 +1,6 @@
 //===- PackArenas.cpp - offsets of slices and weights, sizes of arenas ----===//
 
-#include "Packing.h"
+#include "llmc/Dialect/Plan/Transforms/ArenaPacking.h"
 #include "llmc/Dialect/Plan/Transforms/Passes.h"
 #include "mlir/IR/Remarks.h"
 
@@ -9,6 +9,16 @@ using namespace mlir;
 namespace llmc::plan {
 #define GEN_PASS_DEF_PACKARENASPASS
 #include "llmc/Dialect/Plan/Transforms/Passes.h.inc"
+
+PackResult packSlicesAt(ArrayRef<SliceOp> slices, LimitsAttr limits, int64_t searchNodes) {
+  SmallVector<PackItem> items;
+  for (SliceOp slice : slices) {
+    LiveAttr live = slice.getLiveAttr();
+    int64_t size = saturatingAlign(limits.getLargest(slice.getSize()));
+    items.push_back({size, live.getFirst(), live.getLast()});
+  }
+  return packItems(items, searchNodes);
+}
 
 namespace {
 
@@ -61,15 +71,10 @@ private:
 
   FailureOr<Size> packSlices(ArenaOp arena) {
     SmallVector<SliceOp> slices = getContents<SliceOp>(arena);
-    SmallVector<PackItem> items;
-    for (SliceOp slice : slices) {
-      LiveAttr live = slice.getLiveAttr();
-      if (!live)
+    for (SliceOp slice : slices)
+      if (!slice.getLiveAttr())
         return slice.emitOpError("has no 'live': plan-assign-liveness comes before packing");
-      int64_t size = saturatingAlign(getOperation().getLimits().getLargest(slice.getSize()));
-      items.push_back({size, live.getFirst(), live.getLast()});
-    }
-    PackResult result = packItems(items, searchNodes);
+    PackResult result = packSlicesAt(slices, getOperation().getLimits(), searchNodes);
     for (auto [slice, offset] : llvm::zip_equal(slices, result.offsets))
       slice.setOffset(offset);
     arena.setPackingAttr(

@@ -2,15 +2,18 @@
 //
 // Packing intervals is NP-hard. Greedy best fit by decreasing size reaches the
 // bound on almost every model, because the large slices of a layer follow one
-// another. The search is for the rest: it ends quickly on the dozen slices of a
-// layer and tells whether the bound can be reached at all.
+// another. The search is for the rest: it ends quickly on the dozens of slices of
+// a layer and tells whether the bound can be reached at all.
 //
 //===----------------------------------------------------------------------===//
 
-#include "Packing.h"
+#include "llmc/Dialect/Plan/Transforms/Packing.h"
+
 #include "llmc/Dialect/Plan/IR/PlanSize.h"
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/Sequence.h"
 
+#include <algorithm>
 #include <limits>
 
 using namespace llmc::plan;
@@ -25,6 +28,21 @@ static SmallVector<int64_t> getPoints(ArrayRef<PackItem> items) {
   llvm::sort(points);
   points.erase(llvm::unique(points), points.end());
   return points;
+}
+
+/// Those of them where no other has all the items that are live there, and more.
+static SmallVector<int64_t> getMaximalPoints(ArrayRef<PackItem> items) {
+  // What is live at a point and not at the one before begins there; so a point is maximal where
+  // some item ends before the next point.
+  SmallVector<int64_t> points = getPoints(items), maximal;
+  for (auto [i, point] : llvm::enumerate(points)) {
+    int64_t next = i + 1 < points.size() ? points[i + 1] : std::numeric_limits<int64_t>::max();
+    if (llvm::any_of(items, [&, at = point](const PackItem &item) {
+          return item.first <= at && at <= item.last && item.last < next;
+        }))
+      maximal.push_back(point);
+  }
+  return maximal;
 }
 
 static int64_t getLowerBound(ArrayRef<PackItem> items) {
@@ -93,6 +111,29 @@ static PackResult packGreedily(ArrayRef<PackItem> items) {
   return best;
 }
 
+/// Where no order reaches the bound: items that stick out over the best result so far move
+/// forward in the order, so that they find a place before others take it.
+static void improveOrder(ArrayRef<PackItem> items, PackResult &best) {
+  constexpr int kRounds = 256;
+  SmallVector<size_t> order = llvm::to_vector(llvm::seq<size_t>(0, items.size()));
+  llvm::stable_sort(order, [&](size_t a, size_t b) { return items[a].size > items[b].size; });
+  for (int round = 0; round < kRounds && best.bytes > best.lowerBound; ++round) {
+    PackResult result = packInOrder(items, order);
+    if (result.bytes < best.bytes) {
+      best.bytes = result.bytes;
+      best.offsets = result.offsets;
+    }
+    // To the front, and every other round halfway there.
+    for (size_t place = 1; place < order.size(); ++place) {
+      size_t index = order[place];
+      if (saturatingAdd(result.offsets[index], items[index].size) < best.bytes)
+        continue;
+      auto from = order.begin() + place;
+      std::rotate(order.begin() + (round % 2 ? place / 2 : 0), from, from + 1);
+    }
+  }
+}
+
 //===----------------------------------------------------------------------===//
 // Search
 //===----------------------------------------------------------------------===//
@@ -106,65 +147,87 @@ namespace {
 class Search {
 public:
   Search(ArrayRef<PackItem> items, PackResult &best, int64_t nodes)
-      : items(items), best(best), nodes(nodes), points(getPoints(items)),
-        offsets(items.size(), 0), isPlaced(items.size(), false), tops(points.size(), 0),
-        open(points.size(), 0) {
+      : items(items), best(best), nodes(nodes), points(getMaximalPoints(items)),
+        live(items.size()), offsets(items.size(), 0), isPlaced(items.size(), false),
+        tops(points.size(), 0), open(points.size(), 0),
+        bySize(llvm::to_vector(llvm::seq<size_t>(0, items.size()))) {
     for (auto [i, point] : llvm::enumerate(points))
-      for (const PackItem &item : items)
-        if (isLive(item, point))
+      for (auto [index, item] : llvm::enumerate(items))
+        if (item.first <= point && point <= item.last) {
+          live[index].push_back(i);
           open[i] = saturatingAdd(open[i], item.size);
+        }
+    // Large items first: they decide early whether there is room. Empty ones lie at 0.
+    llvm::stable_sort(bySize, [&](size_t a, size_t b) { return items[a].size > items[b].size; });
+    while (!bySize.empty() && items[bySize.back()].size == 0)
+      bySize.pop_back();
   }
 
-  /// Whether the search went through every order.
+  /// Whether the search went through every order that could be better.
   bool run() {
     place(/*numPlaced=*/0, /*lowest=*/0, /*previous=*/0);
     return nodes > 0;
   }
 
 private:
-  static bool isLive(const PackItem &item, int64_t point) {
-    return item.first <= point && point <= item.last;
-  }
-
   bool isDone() const { return nodes <= 0 || best.bytes == best.lowerBound; }
 
-  /// At some step, what lies there and what is still to come reach the best.
-  bool isHopeless() const {
+  /// At some step, what lies there and what is still to come, which goes above `lowest`,
+  /// reach the best.
+  bool isHopeless(int64_t lowest) const {
     for (size_t i = 0; i < points.size(); ++i)
-      if (saturatingAdd(tops[i], open[i]) >= best.bytes)
+      if (open[i] && saturatingAdd(std::max(tops[i], lowest), open[i]) >= best.bytes)
         return true;
     return false;
   }
 
+  /// Where an item would lie now.
+  int64_t getOffset(size_t index) const {
+    int64_t offset = 0;
+    for (size_t i : live[index])
+      offset = std::max(offset, tops[i]);
+    return offset;
+  }
+
   void place(size_t numPlaced, int64_t lowest, size_t previous) {
-    if (numPlaced == items.size()) {
-      best.bytes = llvm::max_element(tops)[0];
+    if (numPlaced == bySize.size()) {
+      int64_t bytes = *llvm::max_element(tops);
+      if (bytes >= best.bytes)
+        return;
+      best.bytes = bytes;
       best.offsets.assign(offsets.begin(), offsets.end());
       return;
     }
-    for (size_t index = 0; index < items.size() && !isDone(); ++index) {
+    // Among the best packings take one with the least sum of offsets. Whatever comes next in it
+    // lies below the end that any other item would have if it came next: that one could be moved
+    // down under it otherwise.
+    SmallVector<std::pair<int64_t, size_t>> candidates;
+    int64_t lowestEnd = std::numeric_limits<int64_t>::max();
+    for (auto [rank, index] : llvm::enumerate(bySize)) {
       if (isPlaced[index])
         continue;
-      const PackItem &item = items[index];
-      int64_t offset = 0;
-      for (size_t i = 0; i < points.size(); ++i)
-        if (isLive(item, points[i]))
-          offset = std::max(offset, tops[i]);
+      int64_t offset = getOffset(index);
+      lowestEnd = std::min(lowestEnd, saturatingAdd(offset, items[index].size));
       // Ascending offsets, and equal ones in one order only.
-      if (offset < lowest || (numPlaced && offset == lowest && index < previous))
-        continue;
+      if (offset > lowest || (offset == lowest && (numPlaced == 0 || rank > previous)))
+        candidates.push_back({offset, rank});
+    }
+    llvm::sort(candidates);
+    for (auto [offset, rank] : candidates) {
+      if (isDone() || offset >= lowestEnd)
+        return;
+      size_t index = bySize[rank];
+      const PackItem &item = items[index];
       --nodes;
       SmallVector<int64_t> savedTops(tops), savedOpen(open);
-      for (size_t i = 0; i < points.size(); ++i) {
-        if (!isLive(item, points[i]))
-          continue;
+      for (size_t i : live[index]) {
         tops[i] = saturatingAdd(offset, item.size);
         open[i] -= item.size;
       }
       isPlaced[index] = true;
       offsets[index] = offset;
-      if (!isHopeless())
-        place(numPlaced + 1, offset, index);
+      if (!isHopeless(offset))
+        place(numPlaced + 1, offset, rank);
       isPlaced[index] = false;
       tops = std::move(savedTops);
       open = std::move(savedOpen);
@@ -175,11 +238,15 @@ private:
   PackResult &best;
   int64_t nodes;
   SmallVector<int64_t> points;
+  /// Of each item, the points where it is live.
+  SmallVector<SmallVector<size_t>> live;
   SmallVector<int64_t> offsets;
   SmallVector<bool> isPlaced;
   /// For each point, the end of the highest placed item that is live there, and
   /// the sum of the sizes still to be placed there.
   SmallVector<int64_t> tops, open;
+  /// Indices of the items, the largest first; a rank is a place in here.
+  SmallVector<size_t> bySize;
 };
 
 } // namespace
@@ -193,6 +260,7 @@ PackResult llmc::plan::packItems(ArrayRef<PackItem> items, int64_t searchNodes) 
   constexpr size_t kMostSearched = 256;
   if (result.optimal || searchNodes <= 0 || items.size() > kMostSearched)
     return result;
+  improveOrder(items, result);
   bool finished = Search(items, result, searchNodes).run();
   result.optimal = finished || result.bytes == result.lowerBound;
   return result;

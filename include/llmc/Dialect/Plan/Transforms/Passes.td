@@ -32,8 +32,10 @@ def PackArenasPass : Pass<"plan-pack-arenas", "::llmc::plan::ProgramOp"> {
     Slices are placed at their size in the largest step, aligned to 64 bytes,
     largest first into the tightest gap, in three orders of which the best is
     kept. Where that misses the lower bound (the largest sum of sizes live at one
-    step), a search over placement orders follows, within `search-nodes`: it
-    finds something better, proves that nothing better exists, or gives up. The
+    step), what sticks out moves forward in the order, again and again; then a search
+    over placement orders follows, within `search-nodes`: it finds something better,
+    proves that nothing better exists, or gives up. All smaller steps take the same
+    offsets: sizes only grow with tokens, outputs and sequences. The
     outcome is the arena's `packing` and a remark named `packing`, passed where no
     packing takes less and missed where that is open.
 

@@ -1,6 +1,6 @@
 //===- Packing.h - offsets for intervals of bytes ---------------*- C++ -*-===//
-#ifndef LLMC_LIB_DIALECT_PLAN_TRANSFORMS_PACKING_H
-#define LLMC_LIB_DIALECT_PLAN_TRANSFORMS_PACKING_H
+#ifndef LLMC_DIALECT_PLAN_TRANSFORMS_PACKING_H
+#define LLMC_DIALECT_PLAN_TRANSFORMS_PACKING_H
 
 #include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/SmallVector.h"
@@ -39,4 +39,4 @@ PackResult packItems(llvm::ArrayRef<PackItem> items, int64_t searchNodes);
 
 } // namespace llmc::plan
 
-#endif // LLMC_LIB_DIALECT_PLAN_TRANSFORMS_PACKING_H
+#endif // LLMC_DIALECT_PLAN_TRANSFORMS_PACKING_H
