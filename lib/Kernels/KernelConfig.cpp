@@ -148,23 +148,6 @@ void describe(A &a, LinearAttentionSpec &s) {
 }
 
 template <typename A>
-void describe(A &a, LinearSpec &s) {
-  a("storage", s.storage);
-  a("rows", s.rows);
-  a("cols", s.cols);
-  a("tile", s.tile, int64_t(2));
-  a("bias", s.bias);
-  a("residual", s.residual);
-  a("in_place", s.inPlace);
-  a("gated", s.gated);
-  a("activation", s.activation);
-  a("output_width", s.outputWidth);
-  a("input_stride", s.inputStride);
-  a("output_stride", s.outputStride);
-  a("count", s.count);
-}
-
-template <typename A>
 void describe(A &a, HeadLinearSpec &s) {
   a("heads", s.heads);
   a("product", s.product);
@@ -419,6 +402,38 @@ static std::string fromSpec(const RowSpec &spec, std::optional<RowProgram> &prog
   return "";
 }
 
+/// A program that is part of another kernel.
+template <typename A>
+void describeProgram(A &a, StringRef name, std::optional<RowProgram> &program) {
+  std::optional<RowSpec> spec;
+  if (program)
+    spec = toSpec(*program);
+  a(name, spec);
+  if constexpr (std::is_same_v<A, SpecReader>)
+    if (spec)
+      if (std::string problem = fromSpec(*spec, program); !problem.empty())
+        a.refuse(name, problem);
+}
+
+template <typename A>
+void describe(A &a, LinearSpec &s) {
+  a("storage", s.storage);
+  a("rows", s.rows);
+  a("cols", s.cols);
+  a("tile", s.tile, int64_t(2));
+  a("bias", s.bias);
+  a("residual", s.residual);
+  a("in_place", s.inPlace);
+  a("gated", s.gated);
+  a("activation", s.activation);
+  a("output_width", s.outputWidth);
+  a("input_stride", s.inputStride);
+  a("output_stride", s.outputStride);
+  a("count", s.count);
+  describeProgram(a, "prologue", s.prologue);
+  describeProgram(a, "epilogue", s.epilogue);
+}
+
 namespace {
 template <typename Spec>
 DictionaryAttr toDictionary(MLIRContext *context, const Spec &spec) {
@@ -527,7 +542,8 @@ KernelChoice describeKernel(MLIRContext *context, const GenericSpec &spec) {
 llvm::ArrayRef<KernelGenerator> cpuGenerators() {
   static const std::vector<KernelGenerator> table = {
       {"linear", "tuned",
-       "llm.linear and llm.output_head over every weight storage, with bias, residual and gate",
+       "llm.linear and llm.output_head over every weight storage, with bias, residual, gate, any "
+       "element-wise operations behind them and row operations before them",
        reads<LinearSpec>([](ModuleOp module, const LinearSpec &spec, const CPUVariant &variant) {
          std::string problem = checkLinear(spec);
          if (problem.empty())
@@ -542,7 +558,8 @@ llvm::ArrayRef<KernelGenerator> cpuGenerators() {
          return problem;
        })},
       {"expert-linear", "tuned",
-       "llm.expert_linear over every weight storage, with bias, activation and gate",
+       "llm.expert_linear over every weight storage, with bias, activation, gate and any "
+       "element-wise operations behind them",
        reads<ExpertLinearSpec>(
            [](ModuleOp module, const ExpertLinearSpec &spec, const CPUVariant &variant) {
              std::string problem = checkExpertLinear(spec);

@@ -33,6 +33,7 @@ public:
     allWeights = k.operand(next++);
     if (spec.product.bias)
       allBiases = k.operand(next++);
+    takeEpilogueOperands(next);
     out = k.operand(next++);
     gathered = k.at(k.scratch(), bufferBytes(spec.product) + decodedBytes(spec.product));
     list = k.at(gathered, gatheredBytes(spec));
@@ -198,9 +199,9 @@ std::string checkExpertLinear(const ExpertLinearSpec &spec) {
     return std::to_string(spec.chosen) + " of " + std::to_string(spec.experts) +
            " experts cannot be chosen";
   const LinearSpec &product = spec.product;
-  if (product.residual || product.count != RowCount::Tokens || product.inputStride ||
+  if (product.residual || product.prologue || product.count != RowCount::Tokens || product.inputStride ||
       product.outputStride)
-    return "a product of experts has no residual, and dense rows of tokens";
+    return "a product of experts has no residual and no prologue, and dense rows of tokens";
   return "";
 }
 

@@ -53,7 +53,7 @@ std::string checkHeadLinear(const HeadLinearSpec &spec) {
   if (spec.heads < 1 || spec.inputOffset < 0)
     return "a product of heads needs heads";
   if (product.bias || product.residual || product.gated || product.activation ||
-      product.outputWidth || product.count != RowCount::Tokens)
+      product.outputWidth || product.prologue || product.epilogue || product.count != RowCount::Tokens)
     return "a product of heads has rows of tokens and nothing at its end";
   if (product.inputDistance() < spec.heads * product.cols ||
       product.outputDistance() < spec.heads * product.rows)

@@ -1,4 +1,4 @@
-//===- Linear.cpp - items, paths and ends of matrix products --------------===//
+//===- Linear.cpp - items and paths of matrix products --------------------===//
 #include "LinearEmitter.h"
 
 using namespace mlir;
@@ -28,7 +28,7 @@ std::string checkLinear(const LinearSpec &spec) {
     return "an item has 1, 2 or 4 panels, not " + std::to_string(spec.tile);
   if (spec.gated && (spec.tile == 1 || spec.rows % (2 * panelFeatures)))
     return "a gated product needs whole runs of gate and up features in one item";
-  if (spec.gated && !spec.activation)
+  if (spec.gated && !spec.activation && !spec.epilogue)
     return "a gated product needs an activation";
   if (spec.width() > (spec.gated ? spec.rows / 2 : spec.rows))
     return "the output is wider than the features of the weight";
@@ -37,7 +37,7 @@ std::string checkLinear(const LinearSpec &spec) {
   // Constant offsets inside a tile must fit an instruction.
   if (spec.inputDistance() * 4 * LinearEmitter::mostTileTokens > INT32_MAX)
     return "rows of " + std::to_string(spec.inputDistance()) + " elements are too long";
-  return "";
+  return checkLinearEnds(spec);
 }
 
 std::string linearKernelName(const LinearSpec &spec) {
@@ -50,6 +50,8 @@ std::string linearKernelName(const LinearSpec &spec) {
     name += "_" + activationName(*spec.activation).str();
   if (spec.gated)
     name += "_gated";
+  if (spec.epilogue)
+    name += "_end" + rowProgramName(*spec.epilogue);
   if (spec.residual)
     name += spec.inPlace ? "_residual_inplace" : "_residual";
   if (spec.width() != (spec.gated ? spec.rows / 2 : spec.rows))
@@ -60,6 +62,8 @@ std::string linearKernelName(const LinearSpec &spec) {
     name += "_ys" + std::to_string(spec.outputDistance());
   if (spec.count == RowCount::Outputs)
     name += "_outputs";
+  if (spec.prologue)
+    name += "_of" + rowProgramName(*spec.prologue);
   return name;
 }
 
@@ -75,7 +79,8 @@ int64_t LinearEmitter::decodedBytes(const LinearSpec &spec) {
 }
 
 int64_t linearKernelScratch(const LinearSpec &spec) {
-  return LinearEmitter::bufferBytes(spec) + LinearEmitter::decodedBytes(spec);
+  return LinearEmitter::bufferBytes(spec) + LinearEmitter::decodedBytes(spec) +
+         LinearEmitter::preparedBytes(spec);
 }
 
 int64_t linearKernelFactor(const LinearSpec &spec) { return panelItems(spec.rows, spec.tile); }
@@ -92,7 +97,8 @@ int64_t linearKernelItems(const LinearSpec &spec, const llmc_batch &batch) {
 LinearEmitter::LinearEmitter(KernelBuilder &k, const LinearSpec &spec, WithoutOperands)
     : k(k), spec(spec), info(storageInfo(spec.storage)),
       panels((spec.rows + panelFeatures - 1) / panelFeatures), buffer(k.scratch()),
-      decoded(k.at(k.scratch(), bufferBytes(spec))) {}
+      decoded(k.at(k.scratch(), bufferBytes(spec))), end(linearEnd(spec)),
+      prepared(k.at(k.scratch(), bufferBytes(spec) + decodedBytes(spec))) {}
 
 LinearEmitter::LinearEmitter(KernelBuilder &k, const LinearSpec &spec)
     : LinearEmitter(k, spec, WithoutOperands()) {
@@ -101,17 +107,21 @@ LinearEmitter::LinearEmitter(KernelBuilder &k, const LinearSpec &spec)
   weights = k.operand(next++);
   if (spec.bias)
     bias = k.operand(next++);
+  if (spec.prologue)
+    for (unsigned i = 1; i < spec.prologue->operandCount(); ++i)
+      prologueOperands.push_back(k.operand(next++));
+  takeEpilogueOperands(next);
   if (spec.residual)
     residual = k.operand(spec.inPlace ? next : next++);
   out = k.operand(next++);
 }
 
-Value LinearEmitter::inputRows(Value first, Value) {
-  return k.at(x, k.mul(first, spec.inputDistance() * 4));
-}
-
 void LinearEmitter::run() {
   Value rows = k.batch(spec.count == RowCount::Outputs ? BatchField::Outputs : BatchField::Tokens);
+  spec.prologue ? runPrepared(rows) : runPlain(rows);
+}
+
+void LinearEmitter::runPlain(Value rows) {
   Value blocks = k.ceilDiv(rows, linearTokenBlock);
   // A range of items holds the blocks of a panel one after another: take them at once.
   k.whileLoop(
@@ -125,6 +135,24 @@ void LinearEmitter::run() {
         item(panel, first, k.sub(last, first));
         return {k.add(next[0], count)};
       });
+}
+
+void LinearEmitter::runPrepared(Value rows) {
+  Value blocks = k.ceilDiv(rows, linearTokenBlock);
+  k.loop(k.c(0), blocks, 1, [&](Value block) {
+    // The panels whose item of this block, panel * blocks + block, is in the range.
+    auto panelFrom = [&](Value item) {
+      Value behind = k.max(k.sub(item, block), 0);
+      return k.div(k.add(behind, k.sub(blocks, 1)), blocks);
+    };
+    Value from = panelFrom(k.begin()), to = panelFrom(k.end());
+    k.ifThen(k.lt(from, to), [&] {
+      Value first = k.mul(block, linearTokenBlock);
+      Value count = k.min(k.sub(rows, first), linearTokenBlock);
+      prepare(first, count);
+      k.loop(from, to, 1, [&](Value panel) { item(panel, first, count); });
+    });
+  });
 }
 
 void LinearEmitter::item(Value item, Value first, Value tokens) {
@@ -181,49 +209,6 @@ LinearEmitter::Values LinearEmitter::overGroups(
     next = step({stream.headers, k.at(stream.records, whole * stride)}, k.c(whole), groups - whole,
                 next);
   return next;
-}
-
-void LinearEmitter::finish(Value tokens, int64_t count, Value firstRow, Value firstPanel) {
-  int64_t width = spec.width();
-  int64_t step = spec.gated ? 2 : 1;
-  // Panels past the last one that is written have no place in the output.
-  int64_t written = (width + panelFeatures - 1) / panelFeatures * step;
-  Value present = k.min(k.sub(k.c(written), firstPanel), count);
-  k.loop(k.c(0), tokens, 1, [&](Value t) {
-    Value sums = k.at(buffer, k.mul(t, count * 64));
-    Value row = outputRow(k.add(firstRow, t));
-    k.loop(k.c(0), present, step, [&](Value p) {
-      Value panel = k.add(firstPanel, p);
-      auto sum = [&](int64_t i) {
-        Value value = k.load(k.vecF(), k.at(sums, k.mul(k.add(p, i), 64)), 64);
-        if (spec.bias)
-          value = k.addf(value, k.load(k.vecF(), k.at(bias, k.mul(k.add(panel, i), 64)), 64));
-        return value;
-      };
-      Value value = sum(0);
-      if (spec.activation)
-        value = emitActivation(k, *spec.activation, value);
-      if (spec.gated)
-        value = k.mulf(value, sum(1));
-      Value feature = k.mul(k.div(panel, step), panelFeatures);
-      Value mask;
-      if (width % panelFeatures)
-        mask = k.laneMask(k.sub(k.c(width), feature));
-      auto place = [&](Value base) {
-        return k.at(base, k.mul(k.add(k.mul(row, spec.outputDistance()), feature), 4));
-      };
-      if (spec.residual) {
-        Value address = place(residual);
-        Value old = mask ? k.maskedLoad(k.vecF(), address, mask, 4)
-                         : k.load(k.vecF(), address, 4);
-        value = k.addf(old, value);
-      }
-      if (mask)
-        k.maskedStore(value, place(out), mask, 4);
-      else
-        k.store(value, place(out), 4);
-    });
-  });
 }
 
 void buildLinearKernel(ModuleOp module, const LinearSpec &spec, const CPUVariant &variant) {

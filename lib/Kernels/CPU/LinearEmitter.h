@@ -2,7 +2,8 @@
 //
 // One LinearEmitter writes the body of one kernel of one variant:
 //
-//   Linear.cpp         items, the choice of a path, the end of a product
+//   Linear.cpp         items, the choice of a path
+//   LinearEnds.cpp     what is done to rows before and to sums behind a product
 //   LinearSkinny.cpp   one to four tokens, straight from the packed stream
 //   LinearWide.cpp     more tokens: two panels to scratch, then register tiles
 //
@@ -72,6 +73,8 @@ public:
   /// Bytes of the panels that the wide path, or of the two groups that the skinny one
   /// decodes to scratch.
   static int64_t decodedBytes(const LinearSpec &spec);
+  /// Bytes of the rows that a prologue makes, behind those.
+  static int64_t preparedBytes(const LinearSpec &spec);
 
 protected:
   using Value = mlir::Value;
@@ -83,6 +86,10 @@ protected:
 
   /// The address of `count` rows of x from row `first` on, at the spec's distance.
   virtual Value inputRows(Value first, Value count);
+  /// Elements from one of those rows to the next.
+  int64_t inputDistance() const { return spec.prologue ? spec.cols : spec.inputDistance(); }
+  /// Takes the epilogue's operands from number `next` on.
+  void takeEpilogueOperands(unsigned &next);
   /// Where the row that was computed as number `row` belongs.
   virtual Value outputRow(Value row) { return row; }
 
@@ -92,6 +99,11 @@ protected:
   void skinny(int64_t tokens, Value weights, Value item, Value first);
 
 private:
+  /// All items, with rows as they are.
+  void runPlain(Value rows);
+  /// All items, block by block of rows, which the prologue makes first.
+  void runPrepared(Value rows);
+  void prepare(Value first, Value count);
   /// One item for `tokens` rows from row `first`.
   void item(Value item, Value first, Value tokens);
   /// `panels` panels of a stream; the sums of panel p of token t are value t * panels + p.
@@ -131,7 +143,20 @@ protected:
   StorageInfo info;
   int64_t panels; ///< Panels that hold features.
   Value x, weights, bias, residual, out, buffer, decoded;
+
+private:
+  /// What is done to the sums but for bias and residual.
+  RowProgram end;
+  /// Operands of prologue and epilogue behind their first ones.
+  llvm::SmallVector<Value> prologueOperands, epilogueOperands;
+  /// Rows of the prologue, the first of which is row `preparedFirst`.
+  Value prepared, preparedFirst;
 };
+
+/// What is wrong with the prologue and the epilogue of a spec; empty when nothing is.
+std::string checkLinearEnds(const LinearSpec &spec);
+/// What is done to the sums but for bias and residual.
+RowProgram linearEnd(const LinearSpec &spec);
 
 } // namespace llmc::kernels
 

@@ -34,7 +34,7 @@ void LinearEmitter::addProducts(Values &sums, int64_t count, Value input, int64_
   int64_t tokens = int64_t(sums.size()) / count;
   Values inputs;
   for (int64_t t = 0; t < tokens; ++t)
-    inputs.push_back(k.broadcast(k.load(k.f32(), input, 4, (t * spec.inputDistance() + i) * 4)));
+    inputs.push_back(k.broadcast(k.load(k.f32(), input, 4, (t * inputDistance() + i) * 4)));
   for (int64_t p = 0; p < count; ++p) {
     Value w = weights(p);
     for (int64_t t = 0; t < tokens; ++t) {

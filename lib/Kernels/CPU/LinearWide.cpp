@@ -53,7 +53,7 @@ void LinearEmitter::tile(int64_t tokens, Value weights, Value x) {
       for (int64_t p = 0; p < together; ++p)
         columns.push_back(k.load(k.vecF(), w, 64, p * 64));
       for (int64_t t = 0; t < tokens; ++t) {
-        Value value = k.broadcast(k.load(k.f32(), input, 4, t * spec.inputDistance() * 4));
+        Value value = k.broadcast(k.load(k.f32(), input, 4, t * inputDistance() * 4));
         for (int64_t p = 0; p < together; ++p) {
           Value &sum = next[size_t(t * together + p)];
           sum = k.fma(columns[size_t(p)], value, sum);

@@ -7,9 +7,13 @@
 //   v   = acc + bias               where there is a bias
 //   v   = activation(v)            where there is one; not gated
 //   v   = activation(g) * u        gated: g, u are v of the gate and up feature
+//   v   = epilogue(v), epilogue(g, u)    instead, where there is one
 //   y   = residual + v             where there is a residual
 //
-// A gated product takes a weight whose rows alternate in runs of 16, gate first.
+// A gated product takes a weight whose rows alternate in runs of 16, gate first. An epilogue is
+// any element-wise row program, with the arithmetic of the row kernels. With a prologue, x are
+// the rows that this row program makes: each range of items makes those that it multiplies,
+// linearTokenBlock at a time, in scratch.
 //
 // The three paths of a kernel, chosen by the number of tokens: one token reads
 // the packed stream once (skinny), 2 to 4 the same with more accumulators, and
@@ -30,8 +34,8 @@ namespace llmc::kernels {
 /// What counts the rows of a launch.
 enum class RowCount : uint8_t { Tokens, Outputs };
 
-/// Operands, in this order: x, weights, bias (if any), residual (if any), out.
-/// x and out are f32 rows, bias f32 [rows padded to 16] in packed order. The residual has the
+/// Operands, in this order: x, weights, bias (if any), those of the prologue behind x, those of
+/// the epilogue behind the sums, residual (if any), out. x and out are f32 rows, bias f32 [rows padded to 16] in packed order. The residual has the
 /// rows of out; with `inPlace` out is the residual and the residual is no operand of
 /// its own (a plan names memory that is written once). x may not overlap out.
 struct LinearSpec {
@@ -47,6 +51,10 @@ struct LinearSpec {
   bool inPlace = false;
   bool gated = false;
   std::optional<Activation> activation;
+  /// Row programs of one output, which is what is multiplied (of `cols` elements; operand 0 is x)
+  /// or stored (of `width()` elements; operand 0 is v, or g and operand 1 u where gated). Inputs
+  /// of the epilogue are f32: rows by the number of the row, or constants.
+  std::optional<RowProgram> prologue, epilogue;
   /// Features written to each row of out; 0: all of them.
   int64_t outputWidth = 0;
   /// Distance of rows, in elements; 0: the rows are dense.
@@ -55,6 +63,8 @@ struct LinearSpec {
   RowCount count = RowCount::Tokens;
 
   int64_t width() const { return outputWidth ? outputWidth : gated ? rows / 2 : rows; }
+  /// Values that an epilogue has of each feature.
+  unsigned sums() const { return gated ? 2 : 1; }
   int64_t inputDistance() const { return inputStride ? inputStride : cols; }
   int64_t outputDistance() const { return outputStride ? outputStride : width(); }
 };

@@ -129,6 +129,8 @@ struct RowOp {
   RowOperand operand;
 
   bool isReduction() const { return kind >= RowOpKind::RmsNorm; }
+  /// An operation on elements alone, or an Input.
+  bool isElementwise() const { return kind < RowOpKind::PositionScale; }
   /// A reduction whose value is the same for all of the row.
   bool isStatistic() const { return kind >= RowOpKind::Mean; }
   /// Passes over the row before the op's value can be computed.
@@ -144,7 +146,7 @@ public:
   using Node = int;
   static constexpr Node none = -1;
 
-  explicit RowProgram(int64_t width, int64_t rowsPerToken = 1)
+  explicit RowProgram(int64_t width = 0, int64_t rowsPerToken = 1)
       : rowWidth(width), rowsPer(rowsPerToken) {}
 
   Node input(const RowOperand &operand);
@@ -217,6 +219,8 @@ private:
 std::string checkRowProgram(const RowProgram &program);
 /// Kernel name; equal programs have equal names, different ones different names.
 std::string rowKernelName(const RowProgram &program);
+/// A program's part of a kernel's name: its first operations, its width and a hash of all of it.
+std::string rowProgramName(const RowProgram &program);
 /// Scratch bytes of one thread.
 int64_t rowKernelScratch(const RowProgram &program);
 /// Work items of a step.
@@ -230,6 +234,13 @@ void buildRowKernel(mlir::ModuleOp module, const RowProgram &program, const CPUV
 void emitRow(KernelBuilder &kb, const RowProgram &program, llvm::ArrayRef<mlir::Value> inputs,
              llvm::ArrayRef<mlir::Value> outputs, mlir::Value scratch);
 
+/// The address of the row of `operand` for row `row` of a step (head `inner`), where `base` is
+/// the operand's buffer. `rows` is the table that the operand's index names, null for Item.
+mlir::Value rowAddress(KernelBuilder &kb, const RowOperand &operand, mlir::Value base,
+                       mlir::Value row, mlir::Value inner, mlir::Value rows);
+
+/// Emits one element-wise operation, not an Input, on vectors: `in` as the op's inputs.
+mlir::Value emitElementwise(KernelBuilder &kb, const RowOp &op, llvm::ArrayRef<mlir::Value> in);
 /// Emits one activation of a vector.
 mlir::Value emitActivation(KernelBuilder &kb, Activation activation, mlir::Value x);
 /// Emits cap * tanh(x / cap).

@@ -39,15 +39,19 @@ public:
 
   void run() {
     loadScalars();
-    for (const RowPlan::Pass &pass : plan.passes)
+    for (const RowPlan::Pass &pass : plan.passes) {
+      current = unsigned(&pass - plan.passes.begin());
+      computeScalars();
       if (!pass.empty())
         emitPass(pass);
+    }
   }
 
 private:
   using Values = KernelBuilder::Values;
 
   void loadScalars();
+  void computeScalars();
   Value positionScale(const RowOp &op);
   void emitPass(const RowPlan::Pass &pass);
   void emitChunk(const RowPlan::Pass &pass, const Chunk &chunk, Values &accs);
@@ -56,6 +60,7 @@ private:
   Value accumulate(const RowPlan::Reduction &reduction, const Chunk &chunk, Value acc);
   void finish(const RowPlan::Reduction &reduction, ArrayRef<Value> accs);
 
+  Value scalarOf(int node);
   Value valueOf(int node, const Chunk &chunk);
   Value compute(int node, const Chunk &chunk);
   Value reload(int node, const Chunk &chunk);
@@ -95,6 +100,31 @@ void RowEmitter::loadScalars() {
   }
 }
 
+/// What becomes known with this pass and is the same for all of the row.
+void RowEmitter::computeScalars() {
+  for (auto [i, op] : llvm::enumerate(program.ops())) {
+    if (!plan.isOfScalars(int(i)) || plan.passOf[i] != current)
+      continue;
+    SmallVector<Value> values;
+    for (int input : op.inputs)
+      values.push_back(input < 0 ? Value() : scalarOf(input));
+    // Nothing needs what is computed of statistics that nothing needs.
+    bool isKnown = llvm::all_of(llvm::zip_equal(op.inputs, values), [](auto pair) {
+      return std::get<0>(pair) < 0 || std::get<1>(pair);
+    });
+    if (isKnown)
+      scalars[int(i)] = emitElementwise(kb, op, values);
+  }
+}
+
+/// Null where it is not computed.
+Value RowEmitter::scalarOf(int node) {
+  if (Value known = scalars.lookup(node))
+    return known;
+  const RowOp &op = program.ops()[node];
+  return op.isStatistic() ? statistics.lookup({node, op.reductionPasses() - 1}) : Value();
+}
+
 Value RowEmitter::positionScale(const RowOp &op) {
   Value shifted = kb.add(kb.toI64(position), op.shift);
   Value periods = kb.add(kb.div(shifted, op.period), 1);
@@ -124,7 +154,6 @@ void RowEmitter::storeScalars(const RowPlan::Pass &pass) {
 }
 
 void RowEmitter::emitPass(const RowPlan::Pass &pass) {
-  current = unsigned(&pass - plan.passes.begin());
   Values accs;
   for (const RowPlan::Reduction &reduction : pass.reductions) {
     bool isMax = takesMax(reduction);
@@ -255,11 +284,8 @@ void RowEmitter::finish(const RowPlan::Reduction &reduction, ArrayRef<Value> acc
 //===----------------------------------------------------------------------===//
 
 Value RowEmitter::valueOf(int node, const Chunk &chunk) {
-  if (Value known = scalars.lookup(node))
-    return known;
-  const RowOp &op = program.ops()[node];
-  if (op.isStatistic())
-    return statistics.lookup({node, op.reductionPasses() - 1});
+  if (plan.isScalar(node))
+    return scalarOf(node);
   if (Value known = memo.lookup(node))
     return known;
   Value value = plan.passOf[node] < current ? reload(node, chunk) : compute(node, chunk);
@@ -275,31 +301,6 @@ Value RowEmitter::compute(int node, const Chunk &chunk) {
   switch (op.kind) {
   case RowOpKind::Input:
     return load(inputs[node], op.operand.element, chunk);
-  case RowOpKind::Add:
-    return kb.addf(in(0), in(1));
-  case RowOpKind::Sub:
-    return kb.subf(in(0), in(1));
-  case RowOpKind::Mul:
-    return kb.mulf(in(0), in(1));
-  case RowOpKind::Div:
-    return kb.divf(in(0), in(1));
-  case RowOpKind::Fma:
-    return kb.fma(in(0), in(1), in(2));
-  case RowOpKind::Min:
-    return kb.minf(in(0), in(1));
-  case RowOpKind::Max:
-    return kb.maxf(in(0), in(1));
-  case RowOpKind::Scale:
-    return kb.mulf(in(0), param(0));
-  case RowOpKind::AddConstant:
-    return kb.addf(in(0), param(0));
-  case RowOpKind::Clamp:
-    // The constant first: a NaN of the row stays.
-    return kb.minf(param(1), kb.maxf(param(0), in(0)));
-  case RowOpKind::Softcap:
-    return emitSoftcap(kb, op.params[0], in(0));
-  case RowOpKind::Activate:
-    return emitActivation(kb, op.activation, in(0));
   case RowOpKind::RmsNorm: {
     Value y = kb.mulf(in(0), statistic(0));
     if (op.inputs[1] < 0)
@@ -317,14 +318,13 @@ Value RowEmitter::compute(int node, const Chunk &chunk) {
   }
   case RowOpKind::Softmax:
     return kb.divf(polyExp(kb, kb.subf(in(0), statistic(0))), statistic(1));
-  case RowOpKind::PositionScale:
-  case RowOpKind::Mean:
-  case RowOpKind::Deviation:
-  case RowOpKind::Sum:
-  case RowOpKind::RowMax:
-    break;
+  default: {
+    SmallVector<Value> values;
+    for (int input : op.inputs)
+      values.push_back(input < 0 ? Value() : valueOf(input, chunk));
+    return emitElementwise(kb, op, values);
   }
-  llvm_unreachable("unknown row op");
+  }
 }
 
 Value RowEmitter::reload(int node, const Chunk &chunk) {
@@ -376,8 +376,8 @@ void RowEmitter::store(Value value, Value row, const Chunk &chunk) {
     kb.store(value, pointer, 4);
 }
 
-/// The row of `operand` for `token` and `inner`, whose row index loads come from
-/// `rows` (null where the index is the token itself).
+} // namespace
+
 Value rowAddress(KernelBuilder &kb, const RowOperand &operand, Value base, Value token, Value inner,
                  Value rows) {
   int64_t bytes = bytesOf(operand.element);
@@ -391,8 +391,6 @@ Value rowAddress(KernelBuilder &kb, const RowOperand &operand, Value base, Value
     row = kb.at(row, kb.mul(inner, operand.inner * bytes));
   return row;
 }
-
-} // namespace
 
 void emitRow(KernelBuilder &kb, const RowProgram &program, ArrayRef<Value> inputs,
              ArrayRef<Value> outputs, Value scratch) {

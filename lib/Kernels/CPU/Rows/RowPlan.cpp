@@ -5,7 +5,7 @@ using namespace llvm;
 
 namespace llmc::kernels {
 
-bool isRowScalar(const RowOp &op) {
+static bool isScalarOfItself(const RowOp &op) {
   return op.isStatistic() || op.kind == RowOpKind::PositionScale ||
          (op.kind == RowOpKind::Input && op.operand.scalar);
 }
@@ -14,10 +14,16 @@ RowPlan::RowPlan(const RowProgram &program) {
   ArrayRef<RowOp> ops = program.ops();
   for (const RowOp &op : ops) {
     unsigned pass = 0;
+    bool ofScalars = op.isElementwise() && op.kind != RowOpKind::Input;
     for (int input : op.inputs)
-      if (input >= 0)
+      if (input >= 0) {
         pass = std::max(pass, passOf[input]);
+        ofScalars &= isScalar(input);
+      }
     passOf.push_back(pass + op.reductionPasses());
+    kinds.push_back(isScalarOfItself(op) ? Kind::Scalar
+                    : ofScalars          ? Kind::OfScalars
+                                         : Kind::Row);
   }
   homes.resize(ops.size());
 
@@ -73,8 +79,9 @@ void RowPlan::keep(const RowProgram &program, int node, unsigned pass) {
   const RowOp &op = program.ops()[node];
   Home &home = homes[node];
   // One value for all of the row: it stays in a register.
-  if (isRowScalar(op)) {
-    if (op.isStatistic() && !llvm::is_contained(passes[passOf[node]].statistics, node))
+  if (isScalar(node)) {
+    if ((op.isStatistic() || isOfScalars(node)) &&
+        !llvm::is_contained(passes[passOf[node]].statistics, node))
       passes[passOf[node]].statistics.push_back(node);
     return;
   }

@@ -14,11 +14,13 @@
 
 namespace llmc::kernels {
 
-/// Whether the op has one value for all of the row.
-bool isRowScalar(const RowOp &op);
-
 struct RowPlan {
   explicit RowPlan(const RowProgram &program);
+
+  /// Whether the node has one value for all of the row.
+  bool isScalar(int node) const { return kinds[node] != Kind::Row; }
+  /// Whether it has because all that it is computed of has: it is computed once a row.
+  bool isOfScalars(int node) const { return kinds[node] == Kind::OfScalars; }
 
   /// Reduction phase `phase` of node `node`, over the row of its first input.
   struct Reduction {
@@ -31,7 +33,8 @@ struct RowPlan {
     llvm::SmallVector<Reduction> reductions;
     llvm::SmallVector<unsigned> outputs;
     llvm::SmallVector<int> spills;
-    /// Statistics of this pass that only later ones need: nothing is stored, but they are computed.
+    /// Statistics of this pass, and what is computed of them, that only later ones need: nothing
+    /// is stored, but they are computed.
     llvm::SmallVector<int> statistics;
     bool empty() const { return reductions.empty() && outputs.empty() && spills.empty(); }
   };
@@ -51,6 +54,8 @@ private:
   void visit(const RowProgram &program, int node, unsigned pass, llvm::SmallVectorImpl<bool> &seen);
   void keep(const RowProgram &program, int node, unsigned pass);
 
+  enum class Kind { Row, Scalar, OfScalars };
+  llvm::SmallVector<Kind> kinds;
   unsigned firstStore = 0;
 };
 

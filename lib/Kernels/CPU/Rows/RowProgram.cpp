@@ -236,8 +236,10 @@ static std::string describe(const RowProgram &program) {
   return text;
 }
 
-std::string rowKernelName(const RowProgram &program) {
-  std::string name = "rows";
+std::string rowKernelName(const RowProgram &program) { return "rows" + rowProgramName(program); }
+
+std::string rowProgramName(const RowProgram &program) {
+  std::string name;
   unsigned shown = 0;
   for (const RowOp &op : program.ops())
     if (op.kind != RowOpKind::Input && ++shown <= 4)
