@@ -102,6 +102,8 @@ public:
     for (mlir::Attribute attr : list)
       any(name, attr, values.emplace_back());
   }
+  /// A field has a value of its type, but no meaning.
+  void refuse(llvm::StringRef name, llvm::StringRef what) { fail(name, what); }
   /// What is wrong, empty when nothing: a field of another type, or one nobody reads.
   std::string problem() const {
     if (error.empty() && seen != fields.size())
