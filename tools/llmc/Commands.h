@@ -23,6 +23,7 @@ void addVerifyCommand(CLI::App &app, int &exitCode);
 void addInspectCommand(CLI::App &app, int &exitCode);
 void addDiffCommand(CLI::App &app, int &exitCode);
 void addGapsCommand(CLI::App &app, int &exitCode);
+void addPlanCommand(CLI::App &app, int &exitCode);
 void addTwinCommand(CLI::App &app, int &exitCode);
 void addNewCommand(CLI::App &app, int &exitCode);
 void addCompileCommand(CLI::App &app, int &exitCode);

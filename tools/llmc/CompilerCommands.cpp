@@ -13,6 +13,7 @@ llmc_register_compiler_commands(CLI::App &app, int &exitCode, SetTraceHook setHo
   addInspectCommand(app, exitCode);
   addDiffCommand(app, exitCode);
   addGapsCommand(app, exitCode);
+  addPlanCommand(app, exitCode);
   addTwinCommand(app, exitCode);
   addNewCommand(app, exitCode);
   addCompileCommand(app, exitCode);

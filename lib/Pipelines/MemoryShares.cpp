@@ -1,0 +1,263 @@
+//===- MemoryShares.cpp - what devices hold that divide a model -----------===//
+//
+// Arithmetic and nothing else: llmc has no whole models of several devices yet. Products are
+// divided by rows or by columns, tables by rows of the vocabulary, experts one by one, keys and
+// values by heads; norms, routers, convolutions and latent state are on every device.
+//
+//===----------------------------------------------------------------------===//
+#include "MemoryShares.h"
+
+#include "llmc/Dialect/Plan/IR/PlanSize.h"
+#include "llmc/Support/Error.h"
+
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/ADT/TypeSwitch.h"
+#include "llvm/Support/FormatVariadic.h"
+#include "llvm/Support/MathExtras.h"
+
+#include <map>
+
+using namespace mlir;
+
+namespace llmc {
+
+using namespace llm;
+using llvm::divideCeil;
+using llvm::formatv;
+using plan::saturatingAdd;
+using plan::saturatingMul;
+using Split = WeightPart::Split;
+
+ModelParts partsOf(ModuleOp module) {
+  ModelParts parts;
+  parts.states = statePartsOf(module);
+  parts.weights = weightPartsOf(module);
+  if (auto facts = module->getAttrOfType<DictionaryAttr>("llm.model")) {
+    if (auto hidden = facts.getAs<IntegerAttr>("hidden_size"))
+      parts.hidden = hidden.getInt();
+    if (auto layers = facts.getAs<IntegerAttr>("layers"))
+      parts.layers = layers.getInt();
+  }
+  auto seeAttention = [&](Value result) {
+    auto shape = cast<RankedTensorType>(result.getType()).getShape();
+    if (shape[1] * shape[2] <= parts.attentionWidth)
+      return;
+    parts.attentionHeads = shape[1];
+    parts.attentionWidth = shape[1] * shape[2];
+  };
+  module.walk([&](Operation *op) {
+    TypeSwitch<Operation *>(op)
+        .Case<PagedAttentionOp, JointAttentionOp>([&](auto op) { seeAttention(op.getResult()); })
+        .Case([&](ExpertLinearOp op) {
+          auto choice = cast<RankedTensorType>(op.getChoice().getType());
+          if (choice.getRank() == 2 && !choice.isDynamicDim(1))
+            parts.chosenExperts = std::max(parts.chosenExperts, choice.getDimSize(1));
+        });
+  });
+  return parts;
+}
+
+//===----------------------------------------------------------------------===//
+// Which divisions there are
+//===----------------------------------------------------------------------===//
+
+/// Elements that quantisation takes together.
+static int64_t blockOf(WeightType type) {
+  auto blocks = dyn_cast<BlocksAttr>(type.getStorage());
+  return blocks ? int64_t(blocks.getSize()) : 1;
+}
+
+/// Why so many devices cannot divide the products and heads; empty where they can.
+static std::string tensorProblem(const ModelParts &parts, int64_t degree) {
+  for (const StatePart &part : parts.states) {
+    int64_t heads = part.type.getShape()[0];
+    if (part.queryHeads % degree && part.name() != "index keys" && part.name() != "index entries")
+      return formatv("{0} query heads are not a multiple of it", part.queryHeads);
+    if (part.type.getKind() == CacheKind::Recurrent && heads % degree)
+      return formatv("{0} heads of the recurrence are not a multiple of it", heads);
+    if (part.type.getKind() == CacheKind::Paged && heads % degree && degree % heads)
+      return formatv("{0} kv heads are neither a multiple of it nor can be on the same number of "
+                     "devices each", heads);
+  }
+  for (const WeightPart &part : parts.weights) {
+    if (part.split != Split::Product && part.split != Split::Experts)
+      continue;
+    WeightFamilyOp family = part.family;
+    auto type = cast<WeightType>(family.getType());
+    ArrayRef<int64_t> shape = type.getShape();
+    bool byHeads = part.split == Split::Product && shape.size() == 3;
+    int64_t rows = byHeads ? shape[0] : shape[shape.size() - 2], columns = shape.back();
+    int64_t block = blockOf(type);
+    if (rows % degree && columns % (degree * block))
+      return formatv("neither the {0} rows nor the {1} columns{2} of @{3} are a multiple of it",
+                     rows, columns,
+                     block > 1 ? formatv(" (groups of {0})", block).str() : std::string(),
+                     family.getSymName());
+  }
+  return "";
+}
+
+static std::string expertProblem(const ModelParts &parts, int64_t degree) {
+  for (const WeightPart &part : parts.weights) {
+    if (part.split != Split::Experts)
+      continue;
+    WeightFamilyOp family = part.family;
+    if (int64_t experts = cast<WeightType>(family.getType()).getShape()[0]; experts % degree)
+      return formatv("{0} experts are not a multiple of it", experts);
+  }
+  return "";
+}
+
+/// Small degrees without a problem, for messages.
+static std::string legalDegrees(llvm::function_ref<std::string(int64_t)> problem) {
+  constexpr int64_t kMostNamed = 128;
+  std::string text;
+  for (int64_t degree = 1; degree <= kMostNamed; ++degree)
+    if (problem(degree).empty())
+      text += (text.empty() ? "" : ", ") + std::to_string(degree);
+  return text;
+}
+
+void checkDivision(const ModelParts &parts, const MemoryRequest &request) {
+  auto refuse = [](const char *flag, int64_t degree, const std::string &why,
+                   const std::string &legal) {
+    throw InputError(formatv("--{0}={1}: {2}; possible are {3}", flag, degree, why, legal).str());
+  };
+  auto tensor = [&](int64_t degree) { return tensorProblem(parts, degree); };
+  auto expert = [&](int64_t degree) { return expertProblem(parts, degree); };
+  if (std::string why = tensor(request.tensor); !why.empty())
+    refuse("tp", request.tensor, why, legalDegrees(tensor));
+  bool hasExperts = llvm::any_of(
+      parts.weights, [](const WeightPart &part) { return part.split == Split::Experts; });
+  if (request.expert > 1 && !hasExperts)
+    refuse("ep", request.expert, "the model has no experts", "1");
+  if (std::string why = expert(request.expert); !why.empty())
+    refuse("ep", request.expert, why, legalDegrees(expert));
+  if (request.pipeline > parts.layers)
+    refuse("pp", request.pipeline, formatv("there are {0} layers", parts.layers),
+           formatv("1 to {0}", parts.layers));
+}
+
+//===----------------------------------------------------------------------===//
+// Shares
+//===----------------------------------------------------------------------===//
+
+std::pair<int64_t, int64_t> layersOfStage(const ModelParts &parts, const MemoryRequest &request,
+                                          int64_t stage) {
+  return {parts.layers * stage / request.pipeline, parts.layers * (stage + 1) / request.pipeline};
+}
+
+static int64_t countIn(ArrayRef<int64_t> layers, std::pair<int64_t, int64_t> range) {
+  return llvm::count_if(
+      layers, [&](int64_t layer) { return range.first <= layer && layer < range.second; });
+}
+
+/// Members of a family that a stage has.
+static int64_t membersIn(const WeightPart &part, const MemoryRequest &request, int64_t stage,
+                         std::pair<int64_t, int64_t> range) {
+  WeightFamilyOp family = part.family;
+  if (family.getLayersAttr())
+    return countIn(part.layers(), range);
+  bool isHere = part.inside || (part.before && stage == 0) ||
+                (part.behind && stage == request.pipeline - 1);
+  return isHere ? 1 : 0;
+}
+
+std::vector<MemoryItem> weightShares(const ModelParts &parts, const MemoryRequest &request,
+                                     int64_t stage) {
+  struct Sum {
+    int64_t whole = 0, share = 0;
+  };
+  static constexpr const char *names[] = {"on every device", "products", "vocabulary", "experts"};
+  std::map<std::pair<std::string, Split>, Sum> sums;
+  std::pair<int64_t, int64_t> range = layersOfStage(parts, request, stage);
+  for (const WeightPart &part : parts.weights) {
+    WeightFamilyOp family = part.family;
+    auto type = cast<WeightType>(family.getType());
+    int64_t members = membersIn(part, request, stage, range), bytes = type.getStorageBytes();
+    if (members == 0)
+      continue;
+    int64_t share = bytes;
+    if (part.split == Split::Vocabulary) {
+      int64_t rows = type.getShape()[0];
+      share = bytes / rows * divideCeil(rows, request.tensor);
+    } else if (part.split == Split::Product) {
+      share = divideCeil(bytes, request.tensor);
+    } else if (part.split == Split::Experts) {
+      share = divideCeil(bytes / request.expert, request.tensor);
+    }
+    Sum &sum = sums[{type.getStorageName(), part.split}];
+    sum.whole = saturatingAdd(sum.whole, saturatingMul(members, bytes));
+    sum.share = saturatingAdd(sum.share, saturatingMul(members, share));
+  }
+  std::vector<MemoryItem> items;
+  for (auto &[key, sum] : sums) {
+    Split split = key.second;
+    std::string formula = formatv("{0} bytes as stored", sum.whole);
+    if (split == Split::Experts && request.expert > 1)
+      formula += formatv(" / {0} (ep)", request.expert);
+    if (split != Split::None && request.tensor > 1)
+      formula += formatv(" / {0} (tp)", request.tensor);
+    items.push_back({"weights", formatv("{0} {1}", key.first, names[size_t(split)]), sum.share,
+                     MemoryBasis::Formula, formula});
+  }
+  return items;
+}
+
+static int64_t elementBytesOf(StringRef type) {
+  return type.empty() || type == "f32" ? 4 : type == "f16" || type == "bf16" ? 2 : 1;
+}
+
+std::vector<MemoryItem> stateShares(const ModelParts &parts, const MemoryRequest &request,
+                                    int64_t stage, int64_t context, int64_t batch) {
+  std::vector<MemoryItem> items;
+  std::pair<int64_t, int64_t> range = layersOfStage(parts, request, stage);
+  for (const StatePart &part : parts.states) {
+    StateExtent extent;
+    extent.layers = countIn(part.layers, range);
+    if (extent.layers == 0)
+      continue;
+    extent.tokens = divideCeil(context, request.context);
+    extent.sequences = divideCeil(batch, request.expert);
+    extent.elementBytes = elementBytesOf(request.kvType);
+    int64_t heads = part.type.getShape()[0];
+    bool divides = part.type.getKind() == CacheKind::Paged ||
+                   part.type.getKind() == CacheKind::Recurrent;
+    if (divides && request.tensor > 1)
+      extent.heads = std::max<int64_t>(1, heads / request.tensor);
+    items.push_back({"state", part.name().str(), stateBytes(part, extent), MemoryBasis::Formula,
+                     stateFormula(part, extent)});
+  }
+  return items;
+}
+
+std::vector<MemoryItem> communicationShares(const ModelParts &parts, const MemoryRequest &request,
+                                            int64_t stage) {
+  std::vector<MemoryItem> items;
+  int64_t tokens = request.phase.deployment.maxTokens;
+  auto add = [&](const char *name, int64_t copies, int64_t width, std::string what) {
+    items.push_back({"communication", name, saturatingMul(copies * tokens, saturatingMul(width, 4)),
+                     MemoryBasis::Formula,
+                     formatv("{0}{1} tokens x {2} x 4 bytes",
+                             copies > 1 ? formatv("{0} x ", copies).str() : std::string(), tokens,
+                             what)});
+  };
+  if (request.tensor > 1)
+    add("sums of products", 1, parts.hidden, std::to_string(parts.hidden));
+  if (request.pipeline > 1) {
+    bool isBetween = stage > 0 && stage < request.pipeline - 1;
+    add("stream between stages", isBetween ? 2 : 1, parts.hidden, std::to_string(parts.hidden));
+  }
+  if (request.expert > 1) {
+    int64_t chosen = std::max<int64_t>(1, parts.chosenExperts);
+    add("rows to experts and back", 2, saturatingMul(chosen, parts.hidden),
+        formatv("{0} experts x {1}", chosen, parts.hidden));
+  }
+  if (request.context > 1 && parts.attentionWidth)
+    // Each device attends to its positions: a result, a maximum and a sum for each head.
+    add("partial attention", 2, parts.attentionWidth + 2 * parts.attentionHeads,
+        formatv("({0} + 2 x {1} heads)", parts.attentionWidth, parts.attentionHeads));
+  return items;
+}
+
+} // namespace llmc

@@ -1,0 +1,39 @@
+//===- MemoryShares.h - what devices hold that divide a model ---*- C++ -*-===//
+#ifndef LLMC_LIB_PIPELINES_MEMORYSHARES_H
+#define LLMC_LIB_PIPELINES_MEMORYSHARES_H
+
+#include "ModelMemory.h"
+#include "llmc/Pipelines/MemoryPlan.h"
+
+namespace llmc {
+
+/// What the division of a model needs to know of it.
+struct ModelParts {
+  llvm::SmallVector<StatePart> states;
+  llvm::SmallVector<WeightPart> weights;
+  int64_t layers = 0, hidden = 0;
+  /// Experts that a token goes to, and the widest result of attention (heads x value width).
+  int64_t chosenExperts = 0, attentionHeads = 0, attentionWidth = 0;
+};
+ModelParts partsOf(mlir::ModuleOp module);
+
+/// Throws InputError where the model cannot be divided as asked, with the degrees that can.
+void checkDivision(const ModelParts &parts, const MemoryRequest &request);
+
+/// Layers `[first, last)` of a stage.
+std::pair<int64_t, int64_t> layersOfStage(const ModelParts &parts, const MemoryRequest &request,
+                                          int64_t stage);
+
+/// Weights of one device of the stage, as they are stored.
+std::vector<MemoryItem> weightShares(const ModelParts &parts, const MemoryRequest &request,
+                                     int64_t stage);
+/// State of one device of the stage for sequences of so many positions.
+std::vector<MemoryItem> stateShares(const ModelParts &parts, const MemoryRequest &request,
+                                    int64_t stage, int64_t context, int64_t batch);
+/// Buffers of what devices exchange.
+std::vector<MemoryItem> communicationShares(const ModelParts &parts, const MemoryRequest &request,
+                                            int64_t stage);
+
+} // namespace llmc
+
+#endif // LLMC_LIB_PIPELINES_MEMORYSHARES_H
