@@ -68,12 +68,14 @@ begin Kernels.md "Kernel registry"
   list generators
 } >>"$page"
 
-begin Phases.md "Phases and fusions"
+begin Phases.md "Phases, fusions and simplifications"
 {
   printf '## Phases\n\n'
   list phases
   printf '\n## Fusions\n\nThe name is that of `--disable-fusion` and of the remark.\n\n'
   list fusions
+  printf '\n## Simplifications\n\nThe name is that of `--disable-simplification` and of the remark.\n\n'
+  list simplifications
   printf '\n## Predicates\n\nA refused fusion names the one that does not hold.\n\n'
   list predicates
 } >>"$page"

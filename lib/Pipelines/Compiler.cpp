@@ -90,10 +90,20 @@ private:
   std::unique_ptr<PassChecker> checker;
 };
 
+/// Only the logits are seen from outside.
+static void observeLogitsAlone(ModuleOp module) {
+  module.walk([](llm::ObserveOp observe) {
+    if (observe.getName() != "logits")
+      observe.erase();
+  });
+}
+
 LogicalResult Compilation::import() {
   model = importModelFrom(options.model, options.descriptions, context);
   if (!model.module)
     return failure();
+  if (options.observe == "logits")
+    observeLogitsAlone(*model.module);
   bool packs = options.weights == "packed" && options.emit.empty() && options.to == Phase::Package;
   if (packs && !model.resolved && options.checkpoint.empty())
     return emitError(UnknownLoc::get(&context))

@@ -212,8 +212,7 @@ void packageArtifact(ModuleOp module, const frontend::ResolvedModel *resolved,
   if (resolved)
     for (const auto &[key, value] : resolved->configLedger.accepted)
       accepted.push_back(plan::AcceptedAttr::get(module.getContext(), key, value));
-  else
-    llvm::append_range(accepted, program.getAccepted());
+  llvm::append_range(accepted, program.getAccepted());
   if (options.weights == "packed") {
     auto checkpoint = checkpointOf(resolved, options);
     llvm::append_range(accepted, checkFinite(program, *checkpoint, options));

@@ -22,7 +22,7 @@ llvm::ArrayRef<PhaseInfo> phases() {
        "The llm dialect as the description says it: one function per layer kind, weights by "
        "symbol family, every tensor accounted for."},
       {Phase::Normalize, "normalize",
-       "Constants are resolved, equal operations are one, composites are expanded."},
+       "Composites are expanded, equal operations are one, what can be simpler is."},
       {Phase::Partition, "partition",
        "The program of each rank, with explicit collectives; one rank keeps the program as it is."},
       {Phase::Optimize, "optimize", "Operations that become one kernel are one llm.fusion."},
@@ -76,15 +76,23 @@ static void buildPlan(OpPassManager &pm, const PhaseOptions &options) {
   program.addPass(plan::createVerifyPass());
 }
 
+static void buildNormalize(OpPassManager &pm, const PhaseOptions &options) {
+  llm::SimplifyPassOptions simplify;
+  simplify.disabled.assign(options.disabledSimplifications.begin(),
+                           options.disabledSimplifications.end());
+  simplify.foldScales = options.foldScales;
+  simplify.maxContext = options.deployment.maxContext;
+  pm.addPass(llm::createSimplifyPass(simplify));
+  addVerifyModel(pm);
+}
+
 void buildPhasePipeline(OpPassManager &pm, Phase phase, const PhaseOptions &options) {
   switch (phase) {
   case Phase::Import:
   case Phase::Partition:
     return addVerifyModel(pm);
   case Phase::Normalize:
-    pm.addPass(createCanonicalizerPass());
-    pm.addPass(createCSEPass());
-    return addVerifyModel(pm);
+    return buildNormalize(pm, options);
   case Phase::Optimize:
     return buildOptimize(pm, options);
   case Phase::Plan:
@@ -109,6 +117,15 @@ std::string unknownFusion(StringRef name) {
   return known;
 }
 
+std::string unknownSimplification(StringRef name) {
+  if (llm::findSimplification(name))
+    return "";
+  std::string known;
+  for (const llm::Simplification &simplification : llm::simplifications())
+    known += (known.empty() ? "" : ", ") + simplification.name.str();
+  return known;
+}
+
 namespace {
 struct PipelineOptions : PassPipelineOptions<PipelineOptions> {
   Option<std::string> target{*this, "target", llvm::cl::desc("Target name."), llvm::cl::init("cpu")};
@@ -118,6 +135,12 @@ struct PipelineOptions : PassPipelineOptions<PipelineOptions> {
   ListOption<std::string> acrossRounding{
       *this, "fuse-across-rounding",
       llvm::cl::desc("Fusions that may keep values wider than the type they are rounded to.")};
+  ListOption<std::string> withoutSimplifications{
+      *this, "disable-simplification",
+      llvm::cl::desc("Simplifications that are not made, by name.")};
+  Option<bool> foldScales{*this, "fold-scales",
+                          llvm::cl::desc("Also fold factors where sums round otherwise."),
+                          llvm::cl::init(false)};
   Option<std::string> generators{*this, "generators",
                                  llvm::cl::desc("Kernels to prefer: tuned, or generic."),
                                  llvm::cl::init("tuned")};
@@ -139,6 +162,9 @@ void registerPhasePipelines() {
           PhaseOptions options;
           options.target = given.target;
           options.fusion = given.fusion;
+          options.disabledSimplifications.assign(given.withoutSimplifications.begin(),
+                                                 given.withoutSimplifications.end());
+          options.foldScales = given.foldScales;
           options.generators = given.generators;
           options.disabledFusions.assign(given.disabled.begin(), given.disabled.end());
           options.fusionsAcrossRounding.assign(given.acrossRounding.begin(),

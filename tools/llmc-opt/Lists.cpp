@@ -51,6 +51,15 @@ static List predicates() {
   return list;
 }
 
+static List simplifications() {
+  List list{"simplifications", {}};
+  for (const llmc::llm::Simplification &simplification : llmc::llm::simplifications())
+    list.rows.push_back({{"name", simplification.name.str()},
+                         {"exact", simplificationExactnessName(simplification.exactness).str()},
+                         {"summary", simplification.summary.str()}});
+  return list;
+}
+
 static List phaseList() {
   List list{"phases", {}};
   for (const llmc::PhaseInfo &phase : llmc::phases())
@@ -101,6 +110,8 @@ std::optional<int> llmc::listMain(int argc, char **argv) {
       lists.push_back(fusions());
     else if (flag == "list-predicates")
       lists.push_back(predicates());
+    else if (flag == "list-simplifications")
+      lists.push_back(simplifications());
     else if (flag == "list-phases")
       lists.push_back(phaseList());
     else if (flag == "json")

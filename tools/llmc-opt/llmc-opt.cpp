@@ -61,6 +61,6 @@ int main(int argc, char **argv) {
       argc, argv,
       "llmc optimizer driver; a compiler (see --help-compile) where the first argument is a model "
       "(folder, .gguf, .jsonc, config.json; target cpu), or with --target=TARGET or --emit=WHAT; "
-      "--list-generators, --list-fusions, --list-predicates, --list-phases and --json print what there is\n",
+      "--list-generators, --list-fusions, --list-predicates, --list-simplifications, --list-phases and --json print what there is\n",
       registry));
 }

@@ -76,6 +76,17 @@ inline void addCompileFlags(CLI::App &app, CompileOptions &options, CompileFlags
                  "Fusion that may keep a value wider than the type that it is rounded to "
                  "(repeatable)")
       ->allow_extra_args(false);
+  app.add_option("--disable-simplification", options.phase.disabledSimplifications,
+                 "Simplification that is not made, by name (repeatable)")
+      ->allow_extra_args(false);
+  app.add_flag("--fold-scales", options.phase.foldScales,
+               "Also fold constant factors where sums then round otherwise; recorded in the "
+               "artifact");
+  app.add_option("--observe", options.observe,
+                 "Values that traces can see: all, or logits; fewer observed values let more be "
+                 "simplified")
+      ->check(CLI::IsMember({"all", "logits"}))
+      ->capture_default_str();
   app.add_option("--generators", options.phase.generators,
                  "Kernels to prefer: tuned, or generic wherever it can compute an operation")
       ->check(CLI::IsMember({"tuned", "generic"}))
@@ -159,6 +170,9 @@ inline std::string finishCompileFlags(CompileOptions &options, const CompileFlag
   for (const std::string &name : options.phase.disabledFusions)
     if (std::string names = unknownFusion(name); !names.empty())
       return "--disable-fusion=" + name + " is no fusion; known: " + names;
+  for (const std::string &name : options.phase.disabledSimplifications)
+    if (std::string names = unknownSimplification(name); !names.empty())
+      return "--disable-simplification=" + name + " is no simplification; known: " + names;
   for (const std::string &name : options.phase.fusionsAcrossRounding)
     if (std::string names = unknownFusion(name); !names.empty())
       return "--fuse-across-rounding=" + name + " is no fusion; known: " + names;

@@ -35,6 +35,8 @@ struct CompileOptions {
   bool allowNonFinite = false;
   /// "", "llm", "plan", "llvm" or "manifest": print that and stop.
   std::string emit;
+  /// "all", or "logits": what else is observed is forgotten, and no trace shows it.
+  std::string observe = "all";
   /// First and last phase; by default all.
   Phase from = Phase::Import, to = Phase::Package;
   /// One numbered file a phase goes here.

@@ -54,6 +54,10 @@ struct PhaseOptions {
   std::vector<std::string> disabledFusions;
   /// Names of fusions that may keep a value wider than the type that it is rounded to.
   std::vector<std::string> fusionsAcrossRounding;
+  /// Names of simplifications that are not made.
+  std::vector<std::string> disabledSimplifications;
+  /// Also fold factors where sums round otherwise than before; recorded in the artifact.
+  bool foldScales = false;
   /// Kernels to prefer: tuned, or generic.
   std::string generators = "tuned";
   DeploymentOptions deployment;
@@ -65,6 +69,9 @@ void buildPhasePipeline(mlir::OpPassManager &pm, Phase phase, const PhaseOptions
 
 /// Empty when `name` is a fusion; else the known names, for a message.
 std::string unknownFusion(llvm::StringRef name);
+
+/// Empty when `name` is a simplification; else the known names, for a message.
+std::string unknownSimplification(llvm::StringRef name);
 
 /// Registers `llmc-<phase>-pipeline` for every phase.
 void registerPhasePipelines();

@@ -302,8 +302,10 @@ FailureOr<SmallVector<RowBuffer>> Converter::carriedBuffers(RepeatOp repeat) {
   return buffers;
 }
 
-/// Moves what a layer gives to where the next one looks for it.
-LogicalResult Converter::returnCarried(Operation *terminator, ArrayRef<RowBuffer> carried) {
+/// Moves what a layer gives to where the next one looks for it. Rows that the last layer chose
+/// (llm-verify-model) stay where they are: `carried` says where that is.
+LogicalResult Converter::returnCarried(Operation *terminator,
+                                       MutableArrayRef<RowBuffer> carried) {
   SmallVector<RowBuffer> results;
   for (Value value : terminator->getOperands()) {
     auto out = bufferOf(value, terminator);
@@ -311,6 +313,9 @@ LogicalResult Converter::returnCarried(Operation *terminator, ArrayRef<RowBuffer
       return failure();
     results.push_back(*out);
   }
+  for (auto [out, place] : llvm::zip_equal(results, carried))
+    if (out.rows != place.rows)
+      place = out;
   // A result that lies where another has to go is saved first.
   for (auto [i, out] : llvm::enumerate(results)) {
     bool inTheWay = llvm::any_of(llvm::enumerate(carried), [&, i = i, &out = out](auto other) {
@@ -447,8 +452,16 @@ LogicalResult Converter::run() {
     return module.emitError("max-context is ")
            << options.maxContext << ", more than the " << context_length
            << " positions that the model was made for; give at most that many";
+  int64_t bounded = number("bounded_context");
+  if (bounded > 0 && options.maxContext > bounded)
+    return module.emitError("max-context is ")
+           << options.maxContext << ", but llm-simplify left out what only sequences of more than "
+           << bounded << " positions need; start from the model again, or normalize without the "
+           << "simplifications unreached-* (--disable-simplification)";
   maxContext = options.maxContext ? options.maxContext
                                   : std::min<int64_t>(context_length, 4096);
+  if (bounded > 0)
+    maxContext = std::min(maxContext, bounded);
   int64_t blocks = options.blocks
                        ? options.blocks
                        : (maxContext + options.blockTokens - 1) / options.blockTokens;
@@ -470,6 +483,9 @@ LogicalResult Converter::run() {
       context, options.target,
       target->triple.empty() ? llvm::sys::getDefaultTargetTriple() : std::string(target->triple));
   program = plan::ProgramOp::create(b, module.getLoc(), producer, model, device, limits, ranks);
+  if (int64_t folded = number("folded_scales"))
+    program.setAcceptedAttr(b.getArrayAttr(plan::AcceptedAttr::get(
+        context, "fold-scales", std::to_string(folded) + " constant factors")));
   declare.setInsertionPointToEnd(&program.getBody().front());
   names[main.getName()]++;
   declareArenas();

@@ -111,7 +111,7 @@ private:
   mlir::LogicalResult convertRepeat(llm::RepeatOp repeat);
   mlir::FailureOr<llvm::SmallVector<RowBuffer>> carriedBuffers(llm::RepeatOp repeat);
   mlir::LogicalResult returnCarried(mlir::Operation *terminator,
-                                    llvm::ArrayRef<RowBuffer> carried);
+                                    llvm::MutableArrayRef<RowBuffer> carried);
   llm::LayersAttr layersOf(mlir::func::FuncOp function);
   mlir::LogicalResult convertObserve(llm::ObserveOp observe);
   mlir::LogicalResult lowerUnit(const Unit &unit);

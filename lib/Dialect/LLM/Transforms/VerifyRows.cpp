@@ -57,6 +57,7 @@ LogicalResult RowAnalysis::visitRepeat(RepeatOp repeat) {
     if (isRows(carried) && of(carried) != Rows::Tokens)
       return repeat.emitOpError() << "carries " << describe(of(carried))
                                   << "; layers run on all tokens";
+  bool runsOneLayer = repeat.getCallees().size() == 1 && repeat.getCount() == 1;
   for (Attribute callee : repeat.getCallees()) {
     auto function =
         symbols.lookup<FunctionOpInterface>(cast<FlatSymbolRefAttr>(callee).getValue());
@@ -66,10 +67,15 @@ LogicalResult RowAnalysis::visitRepeat(RepeatOp repeat) {
     Block &body = function.getFunctionBody().front();
     if (failed(visit(body)))
       return failure();
-    for (Value result : body.getTerminator()->getOperands())
-      if (isRows(result) && of(result) != Rows::Tokens)
+    for (auto [given, result] :
+         llvm::zip(body.getTerminator()->getOperands(), repeat.getResults())) {
+      if (!isRows(given) || of(given) == Rows::Tokens)
+        continue;
+      if (!runsOneLayer)
         return body.getTerminator()->emitOpError()
-               << "gives " << describe(of(result)) << " to the next layer";
+               << "gives " << describe(of(given)) << " to the next layer";
+      set(result, of(given));
+    }
   }
   return success();
 }

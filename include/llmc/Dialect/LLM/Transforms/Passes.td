@@ -161,4 +161,33 @@ def DecomposePass : Pass<"llm-decompose"> {
                             "Operations to replace, as `llm.gate` (default: all that can be).">];
 }
 
+//===----------------------------------------------------------------------===//
+// Simplification
+//===----------------------------------------------------------------------===//
+
+def SimplifyPass : Pass<"llm-simplify", "::mlir::ModuleOp"> {
+  let summary = "Compute the same with fewer operations";
+  let description = [{
+    Before: any model. After: none of the named simplifications (`llmc-opt
+    --list-simplifications`) applies any more. Numbers: the same bits, but for those that
+    `fold-scales` asks for and for the sign of a zero (`identity`). Every decision is a remark
+    of category `simplify`: passed, or missed with the predicate that failed. A weight family
+    keeps the layers that still read it; one that nothing reads any more is dropped with a
+    remark.
+
+    `max-context` is the longest sequence that the program will ever see. Where a bound of the
+    program cannot be reached for that reason and is dropped, the facts of the model say so
+    (`bounded_context`), and a plan for longer sequences is refused.
+
+    Example: test/Dialect/LLM/simplify-elements.mlir.
+  }];
+  let dependentDialects = ["::llmc::llm::LLMDialect"];
+  let options = [
+    ListOption<"disabled", "disable", "std::string", "Names of simplifications that are not made.">,
+    Option<"foldScales", "fold-scales", "bool", "false",
+           "Also fold factors where sums round otherwise than before.">,
+    Option<"maxContext", "max-context", "int64_t", "0",
+           "Positions of the longest sequence; 0: the context_length of the model.">];
+}
+
 #endif // LLMC_DIALECT_LLM_TRANSFORMS_PASSES
