@@ -29,6 +29,12 @@ void DeploymentFlags::add(CLI::App &command, bool withContext) {
         ->check(CLI::Range(int64_t(1), int64_t(1) << 31));
   command.add_option("--variant", variant,
                      "CPU variant of the kernels, such as avx2 (default: the best that runs here)");
+  command
+      .add_option("--weights", weights,
+                  "When weights are in memory: mapped, once they are touched; resident, all from "
+                  "the beginning; streamed, while the launches that read them run")
+      ->check(CLI::IsMember({"mapped", "resident", "streamed"}))
+      ->capture_default_str();
   command.add_option("--device-plugin", plugins, "Shared object with a device (repeatable)")
       ->allow_extra_args(false);
 }
@@ -45,6 +51,9 @@ rt::SessionOptions DeploymentFlags::options(const rt::Artifact &opened, int64_t 
   options.threads = threads;
   options.pin = pin;
   options.variant = variant;
+  options.weights = weights == "resident"   ? rt::WeightsMode::Resident
+                    : weights == "streamed" ? rt::WeightsMode::Streamed
+                                            : rt::WeightsMode::Mapped;
   options.maxSequences = sequences;
   options.maxContext = wanted ? wanted : context ? context : opened.manifest().limits.maxContext;
   return options;

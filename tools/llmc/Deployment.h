@@ -18,7 +18,7 @@ struct DeploymentFlags {
   int threads = 0;
   int64_t context = 0;
   bool pin = false;
-  std::string variant;
+  std::string variant, weights = "mapped";
   std::vector<std::string> plugins;
 
   void add(CLI::App &command, bool withContext = true);

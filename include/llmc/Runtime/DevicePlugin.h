@@ -25,7 +25,7 @@ extern "C" {
 
 /* A larger minor only appends members to the table; see `size`. */
 #define LLMC_DEVICE_ABI_MAJOR 1
-#define LLMC_DEVICE_ABI_MINOR 0
+#define LLMC_DEVICE_ABI_MINOR 1
 
 typedef struct llmc_device llmc_device;
 typedef struct llmc_device_module llmc_device_module;
@@ -42,11 +42,18 @@ typedef struct llmc_device_error {
   char text[1024];
 } llmc_device_error;
 
+/* When pages of mapped files are in memory. Never changes a result. */
+typedef enum llmc_weights_mode {
+  LLMC_WEIGHTS_MAPPED = 0,   /* once they are touched, as long as the system keeps them */
+  LLMC_WEIGHTS_RESIDENT = 1, /* all, before file_map returns */
+  LLMC_WEIGHTS_STREAMED = 2, /* from the launch that reads them until soon behind it */
+} llmc_weights_mode;
+
 typedef struct llmc_device_options {
   int32_t threads; /* worker threads; 0: as many as the process may use */
   int32_t pin;     /* 1: bind worker t to the t-th processor of the process */
   int32_t ordinal; /* which device of several */
-  int32_t reserved;
+  int32_t weights; /* llmc_weights_mode; a hint, and 0 before minor 1 */
 } llmc_device_options;
 
 typedef struct llmc_device_info {

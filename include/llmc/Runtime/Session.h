@@ -26,6 +26,13 @@ struct CancelledError : Error {
   using Error::Error;
 };
 
+/// When weights are in memory; never changes a result.
+enum class WeightsMode : uint8_t {
+  Mapped,   ///< once they are touched, as long as the system keeps them
+  Resident, ///< all, from the beginning
+  Streamed, ///< from the launch that reads them until soon behind it
+};
+
 struct SessionOptions {
   int threads = 0;            ///< of each rank; 0: what the process may use
   bool pin = false;           ///< bind threads to processors
@@ -36,6 +43,7 @@ struct SessionOptions {
   int64_t blocks = 0;
   int64_t maxSequences = 0;   ///< 0: the manifest's limit
   std::string variant{};      ///< CPU variant by name; empty: the best that the machine runs
+  WeightsMode weights = WeightsMode::Mapped;
   bool poison = false;        ///< tests: memory starts as NaN
   bool permuteBlocks = false; ///< tests: blocks are given out in a mixed order
 };

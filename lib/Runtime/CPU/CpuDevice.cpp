@@ -12,6 +12,7 @@
 
 struct llmc_device {
   llmc::rt::CpuExecutor executor;
+  int32_t weights; // llmc_weights_mode
 };
 
 namespace llmc::rt {
@@ -43,7 +44,9 @@ llmc_device_status open(const llmc_device_options *options, llmc_device **device
     int threads = options->threads > 0 ? options->threads : ThreadTeam::availableThreads();
     if (threads > 1024)
       throw UsageError("cpu: " + std::to_string(threads) + " threads, at most 1024");
-    *device = new llmc_device{CpuExecutor(threads, options->pin != 0)};
+    if (options->weights < LLMC_WEIGHTS_MAPPED || options->weights > LLMC_WEIGHTS_STREAMED)
+      throw UsageError("cpu: " + std::to_string(options->weights) + " is no mode of weights");
+    *device = new llmc_device{CpuExecutor(threads, options->pin != 0), options->weights};
     return LLMC_DEVICE_OK;
   });
 }
@@ -88,7 +91,13 @@ void arenaFree(llmc_device *, void *address, int64_t bytes) {
     munmap(address, size_t(bytes));
 }
 
-llmc_device_status fileMap(llmc_device *, const char *path, int64_t bytes, const void **address,
+/// Reads all pages of a mapping; false where one cannot be read, with errno.
+bool readPages(void *memory, int64_t bytes) {
+  constexpr int populateRead = 22; // MADV_POPULATE_READ of Linux 5.14
+  return madvise(memory, size_t(bytes), populateRead) == 0;
+}
+
+llmc_device_status fileMap(llmc_device *device, const char *path, int64_t bytes, const void **address,
                            int64_t *allocated, llmc_device_error *error) {
   return guarded(error, [&] {
     *address = nullptr;
@@ -106,17 +115,30 @@ llmc_device_status fileMap(llmc_device *, const char *path, int64_t bytes, const
     if (memory == MAP_FAILED)
       throw InputError(std::string(path) + ": " + std::to_string(bytes) +
                        " bytes cannot be mapped: " + text);
-    madvise(memory, size_t(bytes), MADV_HUGEPAGE);
-    madvise(memory, size_t(bytes), MADV_WILLNEED);
+    if (device->weights == LLMC_WEIGHTS_STREAMED) {
+      device->executor.streamedPages().add(memory, bytes);
+    } else {
+      madvise(memory, size_t(bytes), MADV_HUGEPAGE);
+      madvise(memory, size_t(bytes), MADV_WILLNEED);
+    }
+    if (device->weights == LLMC_WEIGHTS_RESIDENT && !readPages(memory, bytes)) {
+      text = systemText();
+      munmap(memory, size_t(bytes));
+      throw InputError(std::string(path) + ": " + std::to_string(bytes) +
+                       " bytes cannot all be read into memory: " + text +
+                       ". Mapped or streamed weights need less");
+    }
     *address = memory;
     *allocated += bytes;
     return LLMC_DEVICE_OK;
   });
 }
 
-void fileUnmap(llmc_device *, const void *address, int64_t bytes) {
-  if (address)
-    munmap(const_cast<void *>(address), size_t(bytes));
+void fileUnmap(llmc_device *device, const void *address, int64_t bytes) {
+  if (!address)
+    return;
+  device->executor.streamedPages().remove(address);
+  munmap(const_cast<void *>(address), size_t(bytes));
 }
 
 llmc_device_status moduleLoad(llmc_device *, const llmc_device_module_desc *desc,

@@ -3,6 +3,7 @@
 #ifndef LLMC_RUNTIME_CPU_CPUDEVICE_H
 #define LLMC_RUNTIME_CPU_CPUDEVICE_H
 
+#include "StreamedPages.h"
 #include "llmc/Runtime/Device.h"
 #include "llmc/Runtime/ThreadTeam.h"
 
@@ -38,6 +39,8 @@ public:
   CpuExecutor(int threads, bool pin);
 
   int threads() const { return team.threads(); }
+  /// Weights that are given back behind the commands that read them.
+  StreamedPages &streamedPages() { return streamed; }
   /// False where the step was cancelled.
   bool run(const llmc_device_step &step);
 
@@ -49,6 +52,7 @@ private:
 
   ThreadTeam team;
   Barrier barrier;
+  StreamedPages streamed;
   std::vector<Cursor> cursors[2];
 };
 

@@ -113,7 +113,14 @@ void CpuExecutor::Walk::walk(int worker, SpinBudget &budget) {
   unsigned meetings = 0, launches = 0;
   auto nothing = [] {};
   bool together = true; // nobody is behind or ahead: the team has just started
+  // Where the part before this one began: all are through with what lies before.
+  size_t last = 0, released = 0;
   for (size_t i = 0, end = 0; i < step.command_count; i = end) {
+    if (worker == 0) {
+      executor.streamed.release(released, last);
+      released = last;
+      last = i;
+    }
     end = i + 1;
     if (isParallel(i)) {
       if (!together && meet(worker, budget, meetings, nothing))
@@ -157,6 +164,7 @@ void CpuExecutor::Walk::walkTimed(int worker, SpinBudget &budget) {
       return;
     if (worker != 0)
       continue;
+    executor.streamed.release(i, i + 1);
     Clock::time_point now = Clock::now();
     step.nanoseconds[i] +=
         std::chrono::duration_cast<std::chrono::nanoseconds>(now - before).count();
@@ -170,6 +178,7 @@ bool CpuExecutor::run(const llmc_device_step &step) {
       cursor.next.store(0, std::memory_order_relaxed);
   if (step.cancelled && step.cancelled(step.user))
     return false;
+  streamed.beginStep(step);
   Walk walk(*this, step);
   team.run([&](int worker, SpinBudget &budget) {
     if (step.nanoseconds)
@@ -177,6 +186,8 @@ bool CpuExecutor::run(const llmc_device_step &step) {
     else
       walk.walk(worker, budget);
   });
+  // Those at the end, and what the last ones touched again.
+  streamed.release(0, step.command_count);
   return !walk.cancelled;
 }
 

@@ -10,7 +10,7 @@ namespace llmc::rt {
 Rank::Rank(const Artifact &artifact, const Setup &setup)
     : artifact(artifact), manifest(artifact.manifest()), rank(setup.rank), options(*setup.options),
       api(findDevice(manifest.target.device)) {
-  llmc_device_options wanted{setup.threads, options.pin ? 1 : 0, rank, 0};
+  llmc_device_options wanted{setup.threads, options.pin ? 1 : 0, rank, int32_t(options.weights)};
   llmc_device_error text{};
   throwDeviceStatus(api->open(&wanted, &device, &text), text);
   llmc_device_info info;

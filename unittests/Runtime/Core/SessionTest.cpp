@@ -44,6 +44,24 @@ TEST_P(Sessions, WholePromptEqualsReference) {
     EXPECT_EQ(rowOf(output, row), want[size_t(row)]) << row;
 }
 
+TEST_P(Sessions, WeightsThatComeAndGoGiveTheSameBits) {
+  std::vector<int32_t> tokens = tinyTokens(13);
+  auto want = tinyReference(tokens, GetParam().ranks).back();
+  auto artifact = openTiny(folder, GetParam().ranks);
+  for (WeightsMode mode : {WeightsMode::Resident, WeightsMode::Streamed}) {
+    SessionOptions chosen = options();
+    chosen.weights = mode;
+    Session session(artifact, chosen);
+    StepInput input{session.addSequence(), tokens, Logits::Last};
+    for (int i = 0; i < 12; ++i) {
+      session.profile(i % 4 == 3);
+      session.observe(i % 4 == 2 ? Observer([](const Observation &) {}) : Observer());
+      EXPECT_EQ(rowOf(session.step({&input, 1}), 0), want) << "step " << i;
+      session.truncate(input.sequence, 0);
+    }
+  }
+}
+
 TEST_P(Sessions, ChunksCompanyAndDecodeGiveTheSameBits) {
   Session session(openTiny(folder, GetParam().ranks), options());
   std::vector<int32_t> a = tinyTokens(30, 1), b = tinyTokens(25, 2);
