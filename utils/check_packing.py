@@ -48,9 +48,11 @@ def plan(tool, model, flags):
                          capture_output=True, text=True)
     seconds = time.monotonic() - begin
     if run.returncode:
-        return None, run.stderr.strip().splitlines()[-1:], seconds
+        crashed = run.returncode not in (0, 1)
+        error = run.stderr.strip().splitlines()[-1:] or [f"exit code {run.returncode}"]
+        return None, error, seconds, crashed
     return [(name, int(size), int(bound), optimal == "true")
-            for name, size, bound, optimal in PACKING.findall(run.stdout)], [], seconds
+            for name, size, bound, optimal in PACKING.findall(run.stdout)], [], seconds, False
 
 
 def main():
@@ -71,11 +73,11 @@ def main():
             continue
         planned = 0
         for flags in DEPLOYMENTS:
-            arenas, error, seconds = plan(tool, model, flags)
+            arenas, error, seconds, crashed = plan(tool, model, flags)
             if arenas is None:
-                if planned:
+                if planned or crashed:
                     problems.append(f"{name} {' '.join(flags)}: {' '.join(error)}")
-                    continue
+                    break
                 unplanned.append((name, " ".join(error)))
                 break
             planned += 1

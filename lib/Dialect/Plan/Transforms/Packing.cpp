@@ -114,10 +114,12 @@ static PackResult packGreedily(ArrayRef<PackItem> items) {
 /// Where no order reaches the bound: items that stick out over the best result so far move
 /// forward in the order, so that they find a place before others take it.
 static void improveOrder(ArrayRef<PackItem> items, PackResult &best) {
-  constexpr int kRounds = 256;
+  // A round compares each with each; thousands of slices get fewer.
+  constexpr size_t kMostRounds = 256, kMostComparisons = size_t(1) << 26;
+  size_t rounds = std::min(kMostRounds, kMostComparisons / (items.size() * items.size() + 1));
   SmallVector<size_t> order = llvm::to_vector(llvm::seq<size_t>(0, items.size()));
   llvm::stable_sort(order, [&](size_t a, size_t b) { return items[a].size > items[b].size; });
-  for (int round = 0; round < kRounds && best.bytes > best.lowerBound; ++round) {
+  for (size_t round = 0; round < rounds && best.bytes > best.lowerBound; ++round) {
     PackResult result = packInOrder(items, order);
     if (result.bytes < best.bytes) {
       best.bytes = result.bytes;
@@ -255,12 +257,15 @@ PackResult llmc::plan::packItems(ArrayRef<PackItem> items, int64_t searchNodes) 
   PackResult result = packGreedily(items);
   result.lowerBound = getLowerBound(items);
   result.optimal = result.bytes == result.lowerBound;
+  if (result.optimal || searchNodes <= 0)
+    return result;
+  improveOrder(items, result);
   // The depth of the search is the number of items; a plan of hundreds of slices
   // would not finish anyway.
   constexpr size_t kMostSearched = 256;
-  if (result.optimal || searchNodes <= 0 || items.size() > kMostSearched)
+  result.optimal = result.bytes == result.lowerBound;
+  if (result.optimal || items.size() > kMostSearched)
     return result;
-  improveOrder(items, result);
   bool finished = Search(items, result, searchNodes).run();
   result.optimal = finished || result.bytes == result.lowerBound;
   return result;
