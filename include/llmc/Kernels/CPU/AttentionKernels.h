@@ -3,9 +3,10 @@
 // Generators over a paged state (layout: docs/Manifest.md).
 //
 // The *prologue* works on the rows of q, k and v of each token: a norm per head,
-// rotary positions, and the append of k and v to the state; every part optional.
+// rotary positions, and the append of k and v to the state; every part optional. The last
+// channels of q and k may lie elsewhere: then the norm is of the others alone.
 //
-//   norm      as rms_norm of RowKernels.h, over one head
+//   norm      as rms_norm or layer_norm of RowKernels.h, over one head
 //   rotary    angle = f32(position) * inv_freq[i]; c = cos(angle) * magnitude,
 //             s = sin(angle) * magnitude; for each pair (x, y):
 //             x' = (x * c) - (y * s), y' = (y * c) + (x * s)
@@ -77,19 +78,22 @@ struct EntryState {
   int64_t blockBytes() const { return share() * blockTokens * 4; }
 };
 
-/// The heads of q, k or v: head h of token t starts at t*stride + offset + h*width
+/// The heads of q, k or v: head h of token t starts at t*stride + offset + h*inner
 /// elements of operand `operand`; f32.
 struct HeadRows {
   unsigned operand = 0;
   int64_t stride = 0;
   int64_t offset = 0;
+  int64_t inner = 0; ///< 0: as wide as a head.
 };
 
 struct HeadNorm {
-  unsigned scale = 0; ///< Operand: the scale of a head.
+  std::optional<unsigned> scale; ///< Operand: the scale of a head.
   RowElement element = RowElement::F32;
   float eps = 0;
   float offset = 0;
+  bool layer = false;           ///< Of the deviations from the mean, without offset.
+  std::optional<unsigned> bias; ///< Operand, of a layer norm.
 };
 
 enum class RotaryPairs : uint8_t {
@@ -114,11 +118,17 @@ struct PrologueSpec {
   /// Heads and widths of k and v, and q's width.
   PagedState state;
   std::optional<HeadRows> q, k, v;
+  /// Not 0: so many channels at the end of each head of q and k lie at qRest and kRest, and q and
+  /// k are the others.
+  int64_t rest = 0;
+  std::optional<HeadRows> qRest, kRest;
   /// Where q and k go; in place where absent, except that k is only appended where
   /// there is an append. Either the same addresses as the source or disjoint.
   std::optional<HeadRows> qOut, kOut;
-  std::optional<HeadNorm> qNorm, kNorm;
+  std::optional<HeadNorm> qNorm, kNorm, vNorm;
   std::optional<Rotary> rotary;
+  /// Which of them turn where there is a rotary.
+  bool qTurns = true, kTurns = true;
   /// Turn first, norm then.
   bool normAfterRotary = false;
   /// Operand: the state that k and v are appended to.

@@ -34,23 +34,32 @@ struct ScratchPlan {
 /// A number of operands that covers every index used.
 unsigned operandCount(const PrologueSpec &spec) {
   unsigned count = spec.append ? *spec.append + 1 : 0;
-  for (const std::optional<HeadRows> &rows : {spec.q, spec.k, spec.v, spec.qOut, spec.kOut})
+  for (const std::optional<HeadRows> &rows :
+       {spec.q, spec.k, spec.v, spec.qRest, spec.kRest, spec.qOut, spec.kOut})
     if (rows)
       count = std::max(count, rows->operand + 1);
-  for (const std::optional<HeadNorm> &norm : {spec.qNorm, spec.kNorm})
-    if (norm)
-      count = std::max(count, norm->scale + 1);
+  for (const std::optional<HeadNorm> &norm : {spec.qNorm, spec.kNorm, spec.vNorm})
+    for (std::optional<unsigned> vector :
+         {norm ? norm->scale : std::nullopt, norm ? norm->bias : std::nullopt})
+      if (vector)
+        count = std::max(count, *vector + 1);
   return spec.rotary ? std::max(count, spec.rotary->invFreq + 1) : count;
 }
 
-/// x * r * scale of one head: input 0 the head, input 1 the scale.
-RowProgram normProgram(const PrologueSpec &spec, const HeadNorm &norm) {
-  RowProgram program(spec.state.keyWidth);
+/// The norm of one head, which is operand 0; operands 1 and 2 are scale and bias.
+RowProgram normProgram(int64_t width, const HeadNorm &norm) {
+  RowProgram program(width);
   RowProgram::Node x = program.input(0u);
-  RowProgram::Node scale = program.constant(norm.scale + 1, norm.element);
-  program.output(program.rmsNorm(x, scale, norm.eps, norm.offset), 0u);
+  RowProgram::Node scale = norm.scale ? program.constant(1, norm.element) : RowProgram::none;
+  RowProgram::Node bias = norm.bias ? program.constant(2, norm.element) : RowProgram::none;
+  program.output(norm.layer ? program.layerNorm(x, scale, bias, norm.eps)
+                            : program.rmsNorm(x, scale, norm.eps, norm.offset),
+                 0u);
   return program;
 }
+
+/// Channels of a head of q and k that their norm is of.
+int64_t normWidth(const PrologueSpec &spec) { return spec.state.keyWidth - spec.rest; }
 
 class PrologueEmitter {
 public:
@@ -71,8 +80,10 @@ private:
   void turn(Value from, Value to);
   void turnHalves(Value from, Value to);
   void turnInterleaved(Value from, Value to);
-  void norm(const HeadNorm &norm, Value from, Value to);
-  void stages(const std::optional<HeadNorm> &headNorm, Value from, Value to);
+  void norm(const HeadNorm &norm, int64_t width, Value from, Value to);
+  /// Takes one head from `from` to `to`; its last channels from `rest` where there is one.
+  void stages(const std::optional<HeadNorm> &headNorm, bool turns, Value from, Value rest,
+              Value to);
   Value headOf(const HeadRows &rows, Value token, Value head, int64_t width);
   void appendKey(Value from, Value slot);
   /// Of the last token of a group.
@@ -194,17 +205,31 @@ void PrologueEmitter::turnInterleaved(Value from, Value to) {
 // Heads
 //===----------------------------------------------------------------------===//
 
-void PrologueEmitter::norm(const HeadNorm &headNorm, Value from, Value to) {
-  RowProgram program = normProgram(spec, headNorm);
-  SmallVector<Value> inputs(program.ops().size());
-  inputs[0] = from;
-  inputs[1] = operands[headNorm.scale];
+void PrologueEmitter::norm(const HeadNorm &headNorm, int64_t width, Value from, Value to) {
+  RowProgram program = normProgram(width, headNorm);
+  SmallVector<Value> inputs;
+  for (const RowOp &op : program.ops())
+    inputs.push_back(op.kind != RowOpKind::Input  ? Value()
+                     : op.operand.operand == 0    ? from
+                     : op.operand.operand == 1    ? operands[*headNorm.scale]
+                                                  : operands[*headNorm.bias]);
   emitRow(kb, program, inputs, {to}, kb.at(kb.scratch(), plan.norm));
 }
 
-/// Takes one head from `from` to `to`.
-void PrologueEmitter::stages(const std::optional<HeadNorm> &headNorm, Value from, Value to) {
+void PrologueEmitter::stages(const std::optional<HeadNorm> &headNorm, bool turns, Value from,
+                             Value rest, Value to) {
   int64_t width = spec.state.keyWidth;
+  if (rest) {
+    int64_t own = normWidth(spec);
+    if (headNorm)
+      norm(*headNorm, own, from, to);
+    else
+      copy(from, to, own);
+    copy(rest, kb.at(to, own * 4), spec.rest);
+    if (turns)
+      turn(to, to);
+    return;
+  }
   auto turnAll = [&](Value source) {
     if (source != to) {
       copy(source, to, spec.rotary->first);
@@ -213,19 +238,19 @@ void PrologueEmitter::stages(const std::optional<HeadNorm> &headNorm, Value from
     }
     turn(source, to);
   };
-  bool turnFirst = spec.rotary && (spec.normAfterRotary || !headNorm);
+  bool turnFirst = turns && (spec.normAfterRotary || !headNorm);
   if (turnFirst)
     turnAll(from);
   else if (!headNorm && from != to)
     copy(from, to, width);
   if (headNorm)
-    norm(*headNorm, turnFirst ? to : from, to);
-  if (spec.rotary && !turnFirst)
+    norm(*headNorm, width, turnFirst ? to : from, to);
+  if (turns && !turnFirst)
     turn(to, to);
 }
 
 Value PrologueEmitter::headOf(const HeadRows &rows, Value token, Value head, int64_t width) {
-  Value at = kb.add(kb.mul(token, rows.stride), kb.mul(head, width));
+  Value at = kb.add(kb.mul(token, rows.stride), kb.mul(head, rows.inner ? rows.inner : width));
   return kb.at(kb.at(operands[rows.operand], rows.offset * 4), kb.mul(at, 4));
 }
 
@@ -247,7 +272,7 @@ void PrologueEmitter::appendEntry(Value token, Value position) {
     turnTable(first, token);
   Value from = headOf(*spec.k, token, kb.c(0), spec.state.keyWidth);
   Value to = spec.kNorm || spec.rotary ? kb.at(kb.scratch(), plan.head) : from;
-  stages(spec.kNorm, from, to);
+  stages(spec.kNorm, spec.rotary && spec.kTurns, from, Value(), to);
   Value sequences = kb.batch(BatchField::TokenSeq);
   Value sequence = kb.toI64(kb.load(kb.i32(), kb.at(sequences, kb.mul(token, 4)), 4));
   EntryPlaces places{operands[*spec.append], kb.batch(BatchField::BlockTable),
@@ -301,29 +326,37 @@ void PrologueEmitter::run() {
     }
     auto headBlock = [&](Value head) { return kb.at(block, kb.mul(head, state.headBytes())); };
 
+    auto restOf = [&](const std::optional<HeadRows> &rows, Value head) {
+      return rows ? headOf(*rows, token, head, spec.rest) : Value();
+    };
+    bool turnsK = spec.rotary && spec.kTurns;
     if (spec.q)
       kb.loop(zero, kb.c(spec.heads), 1, [&](Value head) {
-        Value from = headOf(*spec.q, token, head, state.keyWidth);
+        Value from = headOf(*spec.q, token, head, normWidth(spec));
         Value to = spec.qOut ? headOf(*spec.qOut, token, head, state.keyWidth) : from;
-        stages(spec.qNorm, from, to);
+        stages(spec.qNorm, spec.rotary && spec.qTurns, from, restOf(spec.qRest, head), to);
       });
     if (spec.k)
       kb.loop(zero, kb.c(state.heads), 1, [&](Value head) {
-        Value from = headOf(*spec.k, token, head, state.keyWidth);
-        bool isChanged = spec.kNorm || spec.rotary;
+        Value from = headOf(*spec.k, token, head, normWidth(spec));
+        bool isChanged = spec.kNorm || turnsK || spec.kRest;
         Value to = spec.kOut      ? headOf(*spec.kOut, token, head, state.keyWidth)
                    : !spec.append ? from
                    : isChanged    ? kb.at(kb.scratch(), plan.head)
                                   : from;
-        stages(spec.kNorm, from, to);
+        stages(spec.kNorm, turnsK, from, restOf(spec.kRest, head), to);
         if (spec.append)
           appendKey(to, kb.at(headBlock(head), kb.mul(slot, 4)));
       });
     if (spec.append && spec.v)
       kb.loop(zero, kb.c(state.heads), 1, [&](Value head) {
         Value values = kb.at(headBlock(head), state.valueOffset());
-        copy(headOf(*spec.v, token, head, state.valueWidth),
-             kb.at(values, kb.mul(slot, state.valueWidth * 4)), state.valueWidth);
+        Value from = headOf(*spec.v, token, head, state.valueWidth);
+        Value to = kb.at(values, kb.mul(slot, state.valueWidth * 4));
+        if (spec.vNorm)
+          norm(*spec.vNorm, state.valueWidth, from, to);
+        else
+          copy(from, to, state.valueWidth);
       });
   });
   kb.finish();
@@ -331,14 +364,24 @@ void PrologueEmitter::run() {
 
 void print(llvm::raw_ostream &os, char what, const std::optional<HeadRows> &rows) {
   if (rows)
-    os << what << rows->operand << ',' << rows->stride << ',' << rows->offset << ';';
+    os << what << rows->operand << ',' << rows->stride << ',' << rows->offset << ','
+       << rows->inner << ';';
+}
+
+void print(llvm::raw_ostream &os, std::optional<unsigned> operand) {
+  if (operand)
+    os << *operand;
+  os << ',';
 }
 
 void print(llvm::raw_ostream &os, char what, const std::optional<HeadNorm> &norm) {
-  if (norm)
-    os << what << norm->scale << ',' << unsigned(norm->element) << ','
-       << llvm::bit_cast<uint32_t>(norm->eps) << ',' << llvm::bit_cast<uint32_t>(norm->offset)
-       << ';';
+  if (!norm)
+    return;
+  os << what;
+  print(os, norm->scale);
+  print(os, norm->bias);
+  os << unsigned(norm->element) << ',' << norm->layer << ','
+     << llvm::bit_cast<uint32_t>(norm->eps) << ',' << llvm::bit_cast<uint32_t>(norm->offset) << ';';
 }
 
 } // namespace
@@ -357,6 +400,19 @@ std::string checkPrologue(const PrologueSpec &spec) {
     return "q is normed or placed, but there is no q";
   if ((spec.kOut || spec.kNorm) && !spec.k)
     return "k is normed or placed, but there is no k";
+  if (spec.vNorm && !spec.v)
+    return "v is normed, but there is no v";
+  for (const std::optional<HeadNorm> &norm : {spec.qNorm, spec.kNorm, spec.vNorm})
+    if (norm && (norm->layer ? norm->offset != 0 : norm->bias.has_value()))
+      return "a layer norm has no offset, another norm no bias";
+  if (bool(spec.rest) != (spec.qRest || spec.kRest) || spec.rest < 0 ||
+      spec.rest >= std::max<int64_t>(state.keyWidth, 1))
+    return "the rest of heads of " + std::to_string(state.keyWidth) + " is " +
+           std::to_string(spec.rest) + " channels from elsewhere";
+  if (spec.rest && (bool(spec.q) != bool(spec.qRest) || bool(spec.k) != bool(spec.kRest) ||
+                    (spec.q && !spec.qOut) || (spec.k && !spec.append && !spec.kOut) ||
+                    spec.normAfterRotary || spec.group))
+    return "heads in two parts are put together elsewhere, the norm first";
   if (spec.rotary) {
     const Rotary &rotary = *spec.rotary;
     if (rotary.width <= 0 || rotary.width % 2)
@@ -396,6 +452,10 @@ std::string prologueKernelName(const PrologueSpec &spec) {
   print(os, 'K', spec.kOut);
   print(os, 'n', spec.qNorm);
   print(os, 'm', spec.kNorm);
+  print(os, 'w', spec.vNorm);
+  print(os, 'R', spec.qRest);
+  print(os, 'S', spec.kRest);
+  os << spec.rest << ',' << spec.qTurns << ',' << spec.kTurns << ';';
   if (spec.rotary)
     os << 'r' << spec.rotary->invFreq << ',' << spec.rotary->width << ',' << spec.rotary->first
        << ',' << unsigned(spec.rotary->pairs) << ','
@@ -407,7 +467,7 @@ std::string prologueKernelName(const PrologueSpec &spec) {
     os << 'g' << spec.group;
 
   std::string name = "prologue";
-  if (spec.qNorm || spec.kNorm)
+  if (spec.qNorm || spec.kNorm || spec.vNorm)
     name += "_norm";
   if (spec.rotary)
     name += "_rotary";
@@ -418,9 +478,13 @@ std::string prologueKernelName(const PrologueSpec &spec) {
 
 int64_t prologueKernelScratch(const PrologueSpec &spec) {
   int64_t bytes = ScratchPlan(spec).norm;
-  for (const std::optional<HeadNorm> &norm : {spec.qNorm, spec.kNorm})
+  auto count = [&](const std::optional<HeadNorm> &norm, int64_t width) {
     if (norm)
-      bytes = std::max(bytes, ScratchPlan(spec).norm + rowKernelScratch(normProgram(spec, *norm)));
+      bytes = std::max(bytes, ScratchPlan(spec).norm + rowKernelScratch(normProgram(width, *norm)));
+  };
+  count(spec.qNorm, normWidth(spec));
+  count(spec.kNorm, normWidth(spec));
+  count(spec.vNorm, spec.state.valueWidth);
   return bytes;
 }
 
