@@ -2,6 +2,7 @@
 #include "Converter.h"
 
 #include "llmc/Conversion/LLMToLinalg.h"
+#include "llmc/Dialect/LLM/Analysis/RowPrograms.h"
 
 #include "mlir/IR/IRMapping.h"
 
@@ -81,22 +82,10 @@ static std::optional<Refusal> whyNotAlone(const Unit &unit) {
   return Refusal{unit.ops[1], "stands in one launch with an operation whose kernel computes it alone"};
 }
 
-/// Of any other unit: one row program, all of whose rows are alike.
+/// Of any other unit: one row program.
 static std::optional<Refusal> whyNotRows(const Unit &unit) {
-  auto rowOf = [](Operation *op) {
-    return cast<RankedTensorType>(op->getResult(0).getType()).getShape().drop_front();
-  };
-  for (Operation *op : unit.ops) {
-    if (!isa<RMSNormOp, LayerNormOp, ResidualAddOp, ScaleOp, SoftcapOp, ActivationOp, GateOp,
-             SelectRowsOp, BinaryOp, OffsetOp, ClampOp, SoftmaxOp, RowStatOp, MixOp,
-             PositionScaleOp>(op))
-      return Refusal{op, unit.ops.size() > 1
-                             ? "no CPU kernel computes this operation as part of a row fusion"
-                             : "no CPU kernel computes this operation"};
-    if (rowOf(op) != rowOf(unit.ops.front()))
-      return Refusal{op, "has rows of another shape than the first operation of the row fusion"};
-  }
-  return std::nullopt;
+  std::optional<RowObstacle> obstacle = whyNotRowProgram(unit.ops);
+  return obstacle ? std::optional(Refusal{obstacle->op, obstacle->reason}) : std::nullopt;
 }
 
 std::optional<Refusal> whyNotTuned(const Unit &unit) {

@@ -1,6 +1,8 @@
 //===- RowUnits.cpp - element-wise operations and norms along rows --------===//
 #include "Converter.h"
 
+#include "llmc/Dialect/LLM/Analysis/RowPrograms.h"
+
 using namespace mlir;
 
 namespace llmc {
@@ -27,66 +29,23 @@ kernels::Activation kernelActivation(llm::Activation activation) {
   llvm_unreachable("closed enum");
 }
 
-namespace {
-
-/// The rows that a unit's program runs over: `heads` a token, each of `width` elements.
-struct Frame {
-  int64_t width = 0, heads = 1;
-  /// Every value is all of a token's elements, so that rows may be cut or joined.
-  bool isFlat = true;
-};
-
-/// A value's dimensions beside the tokens as [heads, width]. A row beside heads has one element
-/// a head.
-std::pair<int64_t, int64_t> asHeads(Value value, bool besideHeads) {
+/// [heads, width] of a value that is read in rows of `frame`, or in parts of its own rows.
+static std::pair<int64_t, int64_t> cutAs(Value value, const RowFrame &frame) {
+  if (auto place = placeInFrame(frame, value))
+    return *place;
   ArrayRef<int64_t> shape = cast<RankedTensorType>(value.getType()).getShape();
-  if (shape.size() == 3)
-    return {shape[1], shape[2]};
-  return besideHeads ? std::pair(shape[1], int64_t(1)) : std::pair(int64_t(1), shape[1]);
+  return shape.size() == 3 ? std::pair(shape[1], shape[2]) : std::pair(int64_t(1), shape[1]);
 }
 
-int64_t rankOf(Value value) { return cast<RankedTensorType>(value.getType()).getRank(); }
-
-/// What decides the shape of an operation's rows: its result, or what a statistic is of.
-Value framing(Operation *op) {
-  auto statistic = dyn_cast<RowStatOp>(op);
-  return statistic ? Value(statistic.getInput()) : Value(op->getResult(0));
+/// Whether a trace shows the value, which then has to be whole rows.
+static bool isObserved(Value value) {
+  return llvm::any_of(value.getUsers(), [](Operation *user) {
+    return isa<ObserveOp>(user) || (isRowView(user) && isObserved(user->getResult(0)));
+  });
 }
-
-Frame frameOf(ArrayRef<Operation *> ops) {
-  Frame frame;
-  Value rows = framing(ops.front());
-  auto sizeOf = [](Value value) {
-    return ShapedType::getNumElements(
-        cast<RankedTensorType>(value.getType()).getShape().drop_front());
-  };
-  for (Operation *op : ops) {
-    if (Value own = framing(op); sizeOf(own) > sizeOf(rows))
-      rows = own;
-    // Norms and statistics are of one head; other operations do not care where a token's row is
-    // cut, as long as all their operands are cut alike.
-    if (isa<RMSNormOp, LayerNormOp, SoftmaxOp, RowStatOp, MixOp, SliceOp, PositionScaleOp>(op))
-      frame.isFlat = false;
-    if (auto binary = dyn_cast<BinaryOp>(op))
-      frame.isFlat &= binary.getLhs().getType() == binary.getRhs().getType();
-  }
-  auto [heads, width] = asHeads(rows, false);
-  if (!frame.isFlat)
-    return {width, heads, false};
-  width *= heads;
-  // A long row of independent elements, such as logits, is work for several threads.
-  bool chosen = llvm::any_of(ops, [](Operation *op) { return isa<SelectRowsOp>(op); });
-  constexpr int64_t longRow = 8192, mostParts = 64;
-  int64_t parts = 1;
-  while (!chosen && width / parts > longRow && width / parts % 32 == 0 && parts < mostParts)
-    parts *= 2;
-  return {width / parts, parts, true};
-}
-
-} // namespace
 
 LogicalResult Converter::lowerRows(const Unit &unit) {
-  Frame frame = frameOf(unit.ops);
+  RowFrame frame = rowFrame(unit.ops);
   RowProgram program(frame.width, frame.heads);
   SmallVector<plan::UseAttr> uses;
   DenseMap<Value, RowProgram::Node> nodes;
@@ -94,13 +53,10 @@ LogicalResult Converter::lowerRows(const Unit &unit) {
   SmallVector<std::pair<Value, unsigned>> inputs;
   plan::Extent rows = plan::Extent::Tokens;
   MLIRContext *context = module.getContext();
-  bool besideHeads = llvm::any_of(unit.ops, [](Operation *op) {
-    return rankOf(framing(op)) == 3;
-  });
 
   /// Where a row of `value` lies: its own head, or its only one.
   auto place = [&](Value value, kernels::RowOperand operand) {
-    auto [heads, width] = asHeads(value, besideHeads);
+    auto [heads, width] = cutAs(value, frame);
     operand.scalar = !frame.isFlat && width == 1 && frame.width != 1;
     if (frame.heads == 1)
       operand.inner = operand.stride && !operand.scalar ? frame.width : 0;
@@ -257,7 +213,7 @@ LogicalResult Converter::lowerRows(const Unit &unit) {
             .Case([&](SliceOp slice) { return part(slice); })
             .Case([&](MixOp op) { return mix(op); })
             .Case([&](WeightRowsOp op) { return read(op.getResult(), op); })
-            .Case([&](SelectRowsOp) { return in[0]; });
+            .Case<SelectRowsOp, SplitHeadsOp, MergeHeadsOp>([&](Operation *) { return in[0]; });
     if (failed(node))
       return failure();
     nodes[op->getResult(0)] = *node;
@@ -291,7 +247,9 @@ LogicalResult Converter::lowerRows(const Unit &unit) {
         }) || llvm::count_if(uses, [&](plan::UseAttr other) {
           return other.getSymbol().getValue() == buffer.slice;
         }) > 1;
-        if (!taken && buffer.width == frame.width * frame.heads && diesAt(buffer, unit.op)) {
+        bool fits = buffer.width == frame.elements() &&
+                    (buffer.isWholeSlice() || !isObserved(unit.resolve(inside)));
+        if (!taken && fits && diesAt(buffer, unit.op)) {
           target = buffer;
           program.output(nodes[inside], operandFor(buffer, operand));
           uses[operand] = use(buffer, plan::Access::ReadWrite);

@@ -125,6 +125,9 @@ static bool isView(Operation *op) {
 static int64_t trafficPerToken(Operation *op) {
   if (isView(op))
     return 0;
+  // Of longer rows only the part is read.
+  if (isa<SliceOp, TakeOp>(op))
+    return 2 * bytesPerToken(op->getResult(0));
   int64_t bytes = 0;
   for (Value value : op->getOperands())
     bytes += bytesPerToken(value);
@@ -240,8 +243,7 @@ void Fuser::missed(Operation *op, const FusionRefusal &refusal) const {
     remark << remark::metric(number.first, number.second);
 }
 
-/// Moves `ops` into the body of a new fusion in front of `before`.
-static FusionOp moveIntoFusion(OpBuilder &builder, ArrayRef<Operation *> ops, StringRef pattern) {
+FusionOp llm::makeFusion(OpBuilder &builder, ArrayRef<Operation *> ops, StringRef pattern) {
   llvm::DenseSet<Operation *> fused(ops.begin(), ops.end());
   llvm::SetVector<Value> inputs;
   SmallVector<Value> results;
@@ -339,7 +341,7 @@ FusionOp Fuser::fuse(ArrayRef<Operation *> given, const FusionCost &more) const 
   for (Operation *op : llvm::reverse(placement.behind))
     op->moveAfter(last);
   OpBuilder builder(last);
-  FusionOp fusion = moveIntoFusion(builder, ops, pattern);
+  FusionOp fusion = makeFusion(builder, ops, pattern);
   auto remark = remark::passed(fusion.getLoc(), remark::RemarkOpts::name(pattern)
                                                     .category("fusion")
                                                     .function(functionOf(fusion)));

@@ -1,4 +1,5 @@
 //===- InlineFusions.cpp - the inverse of the fusion passes ---------------===//
+#include "llmc/Dialect/LLM/Transforms/Fusion.h"
 #include "llmc/Dialect/LLM/Transforms/Passes.h"
 
 namespace llmc::llm {
@@ -9,7 +10,7 @@ namespace llmc::llm {
 using namespace mlir;
 using namespace llmc::llm;
 
-static void inlineFusion(FusionOp fusion) {
+void llmc::llm::inlineFusion(FusionOp fusion) {
   Block &body = fusion.getBody().front();
   for (auto [argument, input] : llvm::zip_equal(body.getArguments(), fusion.getInputs()))
     argument.replaceAllUsesWith(input);

@@ -51,6 +51,8 @@ static SmallVector<FusionPattern> &patternTable() {
        create<FuseResidualNormPassOptions, createFuseResidualNormPass>},
       {"attention-prologue", FusionFamily::Attention, "Head norms, rotary and cache append",
        create<FuseAttentionProloguePassOptions, createFuseAttentionProloguePass>},
+      {"rows", FusionFamily::Row, "Operations along rows, whatever they are",
+       create<FuseRowsPassOptions, createFuseRowsPass>},
   };
   return table;
 }

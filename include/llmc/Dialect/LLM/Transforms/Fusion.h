@@ -177,6 +177,14 @@ llvm::SmallVector<OpTy> collectUnfused(mlir::Operation *root) {
 /// "llm.scale" or "an argument", for reasons.
 std::string describeSource(mlir::Value value);
 
+/// Moves `ops`, which are of one block and in its order, into the body of a new fusion in front of
+/// `builder`'s place; checks and reports nothing.
+FusionOp makeFusion(mlir::OpBuilder &builder, llvm::ArrayRef<mlir::Operation *> ops,
+                    llvm::StringRef pattern);
+
+/// Puts the operations of a fusion in its place.
+void inlineFusion(FusionOp fusion);
+
 /// Makes fusions of one pattern and reports each decision as a remark of
 /// category `fusion` named after the pattern.
 class Fuser {

@@ -135,6 +135,22 @@ def FuseAttentionProloguePass : LLM_FusionPass<"attention-prologue"> {
   }];
 }
 
+def FuseRowsPass : LLM_FusionPass<"rows", [
+    Option<"maxRow", "max-row", "int64_t", "16384",
+           "Longest row to fuse, in elements; rows of which no element needs another are cut.">]> {
+  let summary = "Operations along rows as one fusion, whatever they are";
+  let description = [{
+    Before: operations on rows (norms, sums, products and other arithmetic of elements,
+    activations, gates, softmax, statistics, parts of heads, mixtures of streams) that read what
+    others make, or the same value. After: one `llm.fusion "rows"` for each group that one kernel
+    computes in one pass over memory; values that something else reads are its results. Fusions
+    that are row programs themselves (`residual-norm`) are taken in where more fits. Numbers:
+    unchanged. Not applicable: a missed remark `rows` at the reader, with the predicate that failed.
+
+    Runs last, on what other patterns have left. Example: test/Dialect/LLM/fuse-rows.mlir.
+  }];
+}
+
 def InlineFusionsPass : Pass<"llm-inline-fusions"> {
   let summary = "Replace fusions by their bodies";
   let description = [{
