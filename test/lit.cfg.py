@@ -24,6 +24,8 @@ config.substitutions.append(("%python", config.python))
 if shutil.which("ptxas") or os.path.exists("/usr/local/cuda/bin/ptxas"):
     config.available_features.add("ptxas")
     config.environment["PATH"] += os.path.pathsep + "/usr/local/cuda/bin"
+if shutil.which("clang"):
+    config.available_features.add("clang")
 shared = os.path.join(config.llmc_src_root, os.path.pardir, "shared")
 if os.path.exists(os.path.join(shared, "checks", "check.py")):
     config.available_features.add("shared")

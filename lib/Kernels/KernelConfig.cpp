@@ -13,6 +13,16 @@ using namespace mlir;
 namespace llmc::kernels {
 
 template <typename A>
+void describe(A &a, UserKernelSpec &s) {
+  a("name", s.name);
+  a("object", s.object);
+  a("sha256", s.sha256);
+  a("symbol", s.symbol);
+  a("facts", s.facts);
+  a("scratch", s.scratch);
+}
+
+template <typename A>
 void describe(A &a, PagedState &s) {
   a("heads", s.heads);
   a("key_width", s.keyWidth);
@@ -25,6 +35,7 @@ void describe(A &a, HeadRows &s) {
   a("operand", s.operand);
   a("stride", s.stride);
   a("offset", s.offset);
+  a("inner", s.inner);
 }
 
 template <typename A>
@@ -33,6 +44,8 @@ void describe(A &a, HeadNorm &s) {
   a("element", s.element);
   a("eps", s.eps);
   a("offset", s.offset);
+  a("layer", s.layer);
+  a("bias", s.bias);
 }
 
 template <typename A>
@@ -54,32 +67,18 @@ void describe(A &a, PrologueSpec &s) {
   a("v", s.v);
   a("q_out", s.qOut);
   a("k_out", s.kOut);
+  a("rest", s.rest);
+  a("q_rest", s.qRest);
+  a("k_rest", s.kRest);
   a("q_norm", s.qNorm);
   a("k_norm", s.kNorm);
+  a("v_norm", s.vNorm);
   a("rotary", s.rotary);
+  a("q_turns", s.qTurns, true);
+  a("k_turns", s.kTurns, true);
   a("norm_after_rotary", s.normAfterRotary);
   a("append", s.append);
   a("group", s.group);
-}
-
-template <typename A>
-void describe(A &a, AttentionSpec &s) {
-  a("heads", s.heads);
-  a("state", s.state);
-  a("scale", s.scale, 1.0f);
-  a("window", s.window);
-  a("chunk", s.chunk);
-  a("softcap", s.softcap);
-  a("sinks", s.sinks);
-  a("slopes", s.slopes);
-  a("selected", s.selected);
-  a("latent_values", s.latentValues);
-  a("group", s.group);
-  a("item_heads", s.itemHeads, int64_t(1));
-  a("q_stride", s.qStride);
-  a("q_offset", s.qOffset);
-  a("out_stride", s.outStride);
-  a("out_offset", s.outOffset);
 }
 
 template <typename A>
@@ -416,6 +415,13 @@ void describeProgram(A &a, StringRef name, std::optional<RowProgram> &program) {
 }
 
 template <typename A>
+void describe(A &a, RouterSpec &s) {
+  a("product", s.product);
+  describeProgram(a, "between", s.between);
+  a("route", s.route);
+}
+
+template <typename A>
 void describe(A &a, LinearSpec &s) {
   a("storage", s.storage);
   a("rows", s.rows);
@@ -432,6 +438,27 @@ void describe(A &a, LinearSpec &s) {
   a("count", s.count);
   describeProgram(a, "prologue", s.prologue);
   describeProgram(a, "epilogue", s.epilogue);
+}
+
+template <typename A>
+void describe(A &a, AttentionSpec &s) {
+  a("heads", s.heads);
+  a("state", s.state);
+  a("scale", s.scale, 1.0f);
+  a("window", s.window);
+  a("chunk", s.chunk);
+  a("softcap", s.softcap);
+  a("sinks", s.sinks);
+  a("slopes", s.slopes);
+  a("selected", s.selected);
+  a("latent_values", s.latentValues);
+  a("group", s.group);
+  a("item_heads", s.itemHeads, int64_t(1));
+  a("q_stride", s.qStride);
+  a("q_offset", s.qOffset);
+  a("out_stride", s.outStride);
+  a("out_offset", s.outOffset);
+  describeProgram(a, "tail", s.tail);
 }
 
 namespace {
@@ -512,6 +539,10 @@ KernelChoice describeKernel(MLIRContext *context, const LinearSpec &spec) {
   return {linearKernelName(spec), "linear", toDictionary(context, spec), linearKernelScratch(spec)};
 }
 
+KernelChoice describeKernel(MLIRContext *context, const RouterSpec &spec) {
+  return {routerKernelName(spec), "router", toDictionary(context, spec), routerKernelScratch(spec)};
+}
+
 KernelChoice describeKernel(MLIRContext *context, const RouteSpec &spec) {
   return {routeKernelName(spec), "route", toDictionary(context, spec), routeKernelScratch(spec),
           spec.table};
@@ -539,6 +570,10 @@ KernelChoice describeKernel(MLIRContext *context, const GenericSpec &spec) {
   return {genericKernelName(spec), "generic", toDictionary(context, spec), spec.scratch};
 }
 
+KernelChoice describeKernel(MLIRContext *context, const UserKernelSpec &spec) {
+  return {userKernelName(spec), "user", toDictionary(context, spec), spec.scratch};
+}
+
 llvm::ArrayRef<KernelGenerator> cpuGenerators() {
   static const std::vector<KernelGenerator> table = {
       {"linear", "tuned",
@@ -549,6 +584,13 @@ llvm::ArrayRef<KernelGenerator> cpuGenerators() {
          if (problem.empty())
            buildLinearKernel(module, spec, variant);
          return problem;
+       })},
+      {"router", "tuned", "llm.linear, operations on its rows and llm.route, a run of tokens at a time",
+       reads<RouterSpec>([](ModuleOp module, const RouterSpec &spec, const CPUVariant &variant) {
+         if (std::string problem = checkRouter(spec); !problem.empty())
+           return problem;
+         buildRouterKernel(module, spec, variant);
+         return std::string();
        })},
       {"route", "tuned", "llm.route, by scores or by a table of tokens",
        reads<RouteSpec>([](ModuleOp module, const RouteSpec &spec, const CPUVariant &variant) {
@@ -667,7 +709,11 @@ llvm::ArrayRef<KernelGenerator> cpuGenerators() {
        "any function on one row of llm operations that convert-llm-to-linalg takes: norms, "
        "stream arithmetic, gates, views of heads, rotary, and products over f32, f16 and bf16 "
        "weights",
-       reads<GenericSpec>(buildGenericKernel)}};
+       reads<GenericSpec>(buildGenericKernel)},
+      {"user", "user",
+       "what a kernel library (--kernel-library) has a kernel for: operations on f32 rows and "
+       "weights that are vectors or matrices of floats, without state",
+       reads<UserKernelSpec>(buildUserKernel)}};
   return table;
 }
 

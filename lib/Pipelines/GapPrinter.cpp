@@ -60,6 +60,7 @@ Json rowJson(const Row &row) {
   json.set("decode", workJson(row.decode));
   json.set("grade", Json::makeString(gradeName(row.grade).str()));
   json.set("by", Json::makeString(row.by));
+  json.set("extension", Json::makeString(row.extension));
   json.set("composed_of", textList(row.composedOf));
   if (row.grade == Grade::Composable) {
     json.set("composed_prefill", workJson(row.composedPrefill));
@@ -168,6 +169,8 @@ std::string GapReport::toText() const {
                    share(row.prefill.multiplyAdds, prefill.multiplyAdds),
                    share(row.decode.bytes(), decode.bytes()), gradeName(row.grade), row.by);
     out << "    " << factsText(row.facts) << "\n";
+    if (!row.extension.empty())
+      out << "    " << row.extension << "\n";
     if (row.grade == Grade::Composable)
       out << formatv("    of {0}; {1}B a token instead of {2}B\n", join(row.composedOf, ", "),
                      amount(row.composedDecode.bytes()), amount(row.decode.bytes()));

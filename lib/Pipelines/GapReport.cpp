@@ -6,12 +6,16 @@
 #include "llmc/Dialect/LLM/IR/LLMDialect.h"
 #include "llmc/Dialect/LLM/Transforms/Decompose.h"
 #include "llmc/Dialect/Plan/IR/PlanOps.h"
-#include "llmc/Pipelines/Phases.h"
+#include "llmc/Frontend/KernelLibrary.h"
+#include "llmc/Kernels/Passes.h"
+#include "llmc/Kernels/UserKernelClaims.h"
+#include "llmc/Pipelines/Plugins.h"
 #include "llmc/Support/Error.h"
 #include "llmc/Support/Target.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Pass/PassManager.h"
+#include "mlir/Pass/PassRegistry.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/MapVector.h"
 
@@ -59,18 +63,92 @@ public:
 
   void grade(Operation *op, Row &row) {
     OwningOpRef<ModuleOp> program = programOf(op);
-    row.reason = whyNot(op, *program, row.by);
+    addExtension(op, row);
+    if (!isClaimed(op, *program, row))
+      row.reason = whyNot(op, *program, row.by);
     if (row.reason.empty()) {
       row.grade = Grade::Covered;
       return;
     }
-    if (composes(op, row))
+    if (row.by.empty() && composes(op, row))
       row.grade = Grade::Composable;
     else
       row.program = printed(*program);
   }
 
 private:
+  static bool isForeign(Operation *op) { return !isa_and_nonnull<LLMDialect>(op->getDialect()); }
+
+  static void add(std::string &extensions, const std::string &one) {
+    if (!StringRef(extensions).contains(one))
+      extensions += (extensions.empty() ? "" : "; ") + one;
+  }
+
+  /// Who brought the operation itself.
+  static void addExtension(Operation *op, Row &row) {
+    if (auto composite = dyn_cast<CompositeOp>(op)) {
+      auto function = SymbolTable::lookupNearestSymbolFrom(op, composite.getDecompositionAttr());
+      auto place = function->getLoc()->findInstanceOf<FileLineColRange>();
+      add(row.extension, "op library" + (place ? " " + place.getFilename().str() + ":" +
+                                                     std::to_string(place.getStartLine())
+                                               : std::string()));
+    }
+    if (isForeign(op))
+      add(row.extension, "plug-in " + pluginOfDialect(op->getName().getDialectNamespace()));
+  }
+
+  /// Whether a kernel of the user's own takes the operation of `program`, whatever llmc has for
+  /// it. Then `row` says who, and why it cannot where it cannot.
+  bool isClaimed(Operation *op, ModuleOp program, Row &row) {
+    if (options.phase.kernelLibraries.empty() || target.compilesAs.empty())
+      return false;
+    OwningOpRef<ModuleOp> claimed = program.clone();
+    PassManager pm(program.getContext(), ModuleOp::getOperationName());
+    kernels::ClaimKernelsPassOptions claim;
+    llvm::append_range(claim.libraries, options.phase.kernelLibraries);
+    claim.compositesOnly = isa<CompositeOp>(op);
+    claim.onlyKnown = false;
+    pm.addPass(kernels::createClaimKernelsPass(claim));
+    FusionOp kernel;
+    if (failed(pm.run(*claimed)))
+      return false;
+    claimed->walk([&](FusionOp fusion) {
+      if (fusion.getPattern() == kernels::userKernelPattern)
+        kernel = fusion;
+    });
+    if (!kernel)
+      return false;
+    auto facts = kernel->getAttrOfType<DictionaryAttr>(kernels::userKernelAttr);
+    std::string generators;
+    row.reason = planned(*claimed, generators);
+    row.by = "user kernel " + facts.getAs<StringAttr>("name").str();
+    add(row.extension, "kernel library " + facts.getAs<StringAttr>("position").str());
+    return true;
+  }
+
+  /// Runs the user's passes on the program of operations that llmc does not know; a message
+  /// where some are left.
+  std::string lowerForeign(ModuleOp program) {
+    PassManager pm(program.getContext(), ModuleOp::getOperationName());
+    bool any = false;
+    for (const PhasePass &pass : options.phase.passes)
+      if (pass.phase <= Phase::Optimize)
+        any |= succeeded(parsePassPipeline(pass.pipeline, pm));
+    std::string problem;
+    ScopedDiagnosticHandler handler(program.getContext(), [&](Diagnostic &diagnostic) {
+      if (diagnostic.getSeverity() == DiagnosticSeverity::Error && problem.empty())
+        problem = diagnostic.str();
+      return success();
+    });
+    if (any && failed(pm.run(program)))
+      return problem.empty() ? "a pass of --phase-pass failed" : problem;
+    for (Operation *inner : operatorsOf(program))
+      if (isForeign(inner))
+        return inner->getName().getStringRef().str() + " is no operation of llmc, and " +
+               (any ? "no pass of --phase-pass lowers it" : "--phase-pass names none that lowers it");
+    return "";
+  }
+
   /// Empty where the target covers the operation of `program`, made of `op`.
   std::string whyNot(Operation *op, ModuleOp program, std::string &by) {
     // What the file says goes first: a library may have what llmc has no kernel for.
@@ -78,6 +156,8 @@ private:
         target.whyNotCovered(op->getName().getStringRef().str(), operatorFacts(op), by);
     if (reason.empty() || target.compilesAs.empty())
       return reason;
+    if (isForeign(op) || isa<CompositeOp>(op))
+      return "no kernel computes " + op->getName().getStringRef().str();
     return planned(program, by);
   }
 
@@ -129,6 +209,15 @@ private:
         else
           addMakers(makers, by);
       }
+      auto isOfPlugin = [](Operation *inner) { return isForeign(inner); };
+      if (llvm::any_of(uncovered, isOfPlugin)) {
+        for (Operation *inner : uncovered)
+          addExtension(inner, row);
+        row.reason = lowerForeign(*program);
+        if (!row.reason.empty())
+          return false;
+        continue;
+      }
       if (uncovered.empty()) {
         row.by = llvm::join(makers, ", ");
         describe(parts, row);
@@ -148,7 +237,9 @@ private:
     SmallVector<Operation *> found;
     Location placeholder = placeholderLocation(program.getContext());
     program.walk([&](Operation *inner) {
-      if (isOperator(inner) && inner->getLoc() != placeholder)
+      auto function = inner->getParentOfType<func::FuncOp>();
+      bool isDefinition = function && function->hasAttr("llm.implements");
+      if (isOperator(inner) && inner->getLoc() != placeholder && !isDefinition)
         found.push_back(inner);
     });
     return found;
@@ -210,6 +301,32 @@ frontend::TargetFile readTarget(const std::string &nameOrFile, const std::string
   return target;
 }
 
+/// A kernel for an operation that nobody has heard of is a mistake in its library.
+static void requireServed(ArrayRef<Operation *> operators,
+                          ArrayRef<frontend::UserKernel> kernels) {
+  for (const frontend::UserKernel &kernel : kernels) {
+    std::vector<std::string> known;
+    for (Operation *op : operators)
+      known.push_back(kernels::userOperation(op));
+    bool isOp = llvm::is_contained(known, kernel.op);
+    if (!operators.empty() && !isOp)
+      for (const std::string &name : operatorNames(*operators.front()->getContext())) {
+        known.push_back(name);
+        isOp |= name == kernel.op;
+      }
+    if (!isOp)
+      throw InputError(kernel.position + ": kernel '" + kernel.name + "' computes '" + kernel.op +
+                       "', which is neither an operation of llmc nor one that this model calls" +
+                       frontend::TargetFile::nearTo(kernel.op, known));
+  }
+}
+
+PhaseOptions reportPhases() {
+  PhaseOptions options;
+  options.expandComposites = false;
+  return options;
+}
+
 GapReport findGaps(ModuleOp module, const frontend::TargetFile &target,
                    const GapOptions &options) {
   GapReport report;
@@ -236,6 +353,8 @@ GapReport findGaps(ModuleOp module, const frontend::TargetFile &target,
       row.prefill += workOf(op, Judge::prefillStep(options)) * double(calls);
       row.decode += workOf(op, Judge::decodeStep(options)) * double(calls);
     });
+  if (!options.phase.kernelLibraries.empty())
+    requireServed(firsts, frontend::readKernelLibraries(options.phase.kernelLibraries));
   Judge judge(target, options);
   for (auto [op, row] : llvm::zip_equal(firsts, report.rows))
     judge.grade(op, row);

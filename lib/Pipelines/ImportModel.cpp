@@ -3,8 +3,13 @@
 #include "llmc/Frontend/Description.h"
 #include "llmc/Frontend/Importer.h"
 #include "llmc/Frontend/Inspect.h"
+#include "llmc/Frontend/OpLibrary.h"
 #include "llmc/Frontend/WeightFormats.h"
 #include "llmc/Pipelines/Compiler.h"
+#include "llmc/Pipelines/GapReport.h"
+#include "llmc/Pipelines/ModelContext.h"
+#include "llmc/Support/Error.h"
+#include "llmc/Support/Target.h"
 
 #include "mlir/IR/Verifier.h"
 #include "mlir/Parser/Parser.h"
@@ -30,26 +35,31 @@ void addDescriptions(frontend::DescriptionSet &set, const DescriptionOptions &op
     set.addFile(file);
   for (const std::string &name : options.excluded)
     set.exclude(name);
+  if (!options.opLibraries.empty()) {
+    std::unique_ptr<MLIRContext> context = makeModelContext();
+    set.setOperations(frontend::OpLibrary::read(options.opLibraries, *context)->sharedSignatures());
+  }
 }
 
 std::shared_ptr<const frontend::ModelSource> openModel(const std::string &path) {
   return frontend::Catalogue(sharedFiles() + "/models/catalogue").open(path);
 }
 
-/// MLIR's parser recurses over nested regions and brackets: a file that is nested more deeply
-/// than any program is refused before it can exhaust the stack.
-static std::string tooDeep(const std::string &path) {
-  constexpr int64_t deepest = 512;
-  auto buffer = llvm::MemoryBuffer::getFile(path);
-  if (!buffer)
-    return "cannot be read: " + buffer.getError().message();
-  int64_t depth = 0;
-  for (char c : (*buffer)->getBuffer()) {
-    depth += c == '{' || c == '[' || c == '(' || c == '<';
-    depth -= (c == '}' || c == ']' || c == ')' || c == '>') && depth > 0;
-    if (depth > deepest)
-      return "is nested more than " + std::to_string(deepest) + " deep, which no program is";
-  }
+std::string chooseTarget(const std::string &nameOrFile, PhaseOptions &phase) {
+  phase.target = nameOrFile;
+  if (findTarget(nameOrFile))
+    return "";
+  std::string folder = sharedFiles() + "/targets";
+  bool isKnown = llvm::is_contained(frontend::TargetFile::names(folder), nameOrFile);
+  if (!isKnown && !llvm::sys::fs::exists(nameOrFile))
+    return "--target=" + nameOrFile + " is no target; known: " + targetNames() +
+           ", and files that describe a chip (targets/README.md)";
+  frontend::TargetFile chip = readTarget(nameOrFile, folder, *makeModelContext());
+  if (chip.compilesAs.empty())
+    throw InputError(chip.file + ": llmc makes no code for '" + chip.name +
+                     "': 'compiles_as' names none of " + targetNames());
+  phase.target = chip.compilesAs;
+  phase.device = chip.device;
   return "";
 }
 
@@ -63,20 +73,19 @@ ImportedModel importModelFrom(const std::string &path, const DescriptionOptions 
           << "weights; the types of a .mlir say them already";
       return result;
     }
-    if (!llvm::sys::fs::exists(path)) {
-      emitError(UnknownLoc::get(&context)) << path << ": no such file";
-      return result;
-    }
-    if (std::string problem = tooDeep(path); !problem.empty()) {
+    if (std::string problem = frontend::whyNotParsed(path); !problem.empty()) {
       emitError(UnknownLoc::get(&context)) << path << ": " << problem;
       return result;
     }
     result.module = parseSourceFile<ModuleOp>(path, &context);
     return result;
   }
+  std::shared_ptr<const frontend::OpLibrary> library;
   try {
     frontend::DescriptionSet set;
     addDescriptions(set, options);
+    if (!options.opLibraries.empty())
+      library = frontend::OpLibrary::read(options.opLibraries, context);
     frontend::ResolveOptions resolve;
     resolve.acceptKeys = options.acceptKeys;
     result.resolved = frontend::loadModel(openModel(path), set, resolve);
@@ -97,7 +106,7 @@ ImportedModel importModelFrom(const std::string &path, const DescriptionOptions 
     emitError(UnknownLoc::get(&context)) << error.what();
     return result;
   }
-  result.module = frontend::importModel(*result.resolved, context);
+  result.module = frontend::importModel(*result.resolved, context, library.get());
   return result;
 }
 

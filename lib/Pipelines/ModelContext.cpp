@@ -2,6 +2,7 @@
 #include "llmc/Pipelines/ModelContext.h"
 
 #include "llmc/InitAllDialects.h"
+#include "llmc/Pipelines/Plugins.h"
 
 #include "mlir/Pass/PassManager.h"
 #include "llvm/ADT/StringExtras.h"
@@ -14,6 +15,7 @@ namespace llmc {
 std::unique_ptr<MLIRContext> makeModelContext() {
   DialectRegistry registry;
   registerAllDialects(registry);
+  registerPluginDialects(registry);
   auto context = std::make_unique<MLIRContext>(registry, MLIRContext::Threading::DISABLED);
   context->printOpOnDiagnostic(false);
   return context;

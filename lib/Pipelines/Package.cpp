@@ -8,6 +8,7 @@
 #include "llmc/Frontend/ResolvedModel.h"
 #include "llmc/Frontend/TokenizerFields.h"
 #include "llmc/Kernels/CPU/Backend.h"
+#include "llmc/Kernels/CPU/UserKernels.h"
 #include "llmc/Kernels/NVPTX/Backend.h"
 #include "llmc/Kernels/Passes.h"
 #include "llmc/Runtime/ChatTemplate.h"
@@ -15,6 +16,8 @@
 #include "llmc/Runtime/TokenizerSpec.h"
 #include "llmc/Support/Error.h"
 #include "llmc/Target/Manifest/Manifest.h"
+
+#include "llvm/Support/Path.h"
 
 #include <filesystem>
 
@@ -108,19 +111,70 @@ static void writeDeviceCode(ModuleOp kernels, ArtifactFolder &folder) {
       }
 }
 
+/// What a plug-in wrote for a chip of its own: the code stands in the plan.
+static void writeGivenCode(plan::KernelOp kernel, StringAttr code, ArtifactFolder &folder) {
+  plan::DeviceAttr device = kernel.getDeviceAttr();
+  if (!device)
+    throw InputError("kernel '" + kernel.getSymName().str() +
+                     "' has code of its own (plan.code) and no device attribute that names its file");
+  std::string path = device.getFile().str();
+  if (!plan::isInsidePath(path))
+    throw InputError("kernel '" + kernel.getSymName().str() + "': '" + path +
+                     "' is no path inside the artifact");
+  for (const ArtifactFile &file : folder.files())
+    if (file.path == path)
+      throw InputError("kernel '" + kernel.getSymName().str() + "': another kernel's code is in '" +
+                       path + "' already");
+  folder.write(path, code.getValue().str());
+  folder.record(path);
+}
+
 static void compileKernelsTo(ModuleOp module, plan::ProgramOp program, ArtifactFolder &folder) {
   ModuleOp kernels = kernels::findKernelsModule(module);
   if (!kernels)
     throw InputError("the program has no kernels; run the kernels phase first");
-  if (llvm::any_of(program.getOps<plan::KernelOp>(),
-                   [](plan::KernelOp kernel) { return bool(kernel.getDevice()); }))
+  bool isDevice = false, isCores = false;
+  for (plan::KernelOp kernel : program.getOps<plan::KernelOp>()) {
+    if (auto code = kernel->getAttrOfType<StringAttr>("plan.code"))
+      writeGivenCode(kernel, code, folder);
+    else
+      (kernel.getDevice() ? isDevice : isCores) = true;
+  }
+  if (isDevice)
     return writeDeviceCode(kernels, folder);
+  if (!isCores)
+    return;
+  std::vector<kernels::ObjectCode> objects;
+  if (std::string problem = kernels::readUserObjects(kernels, objects); !problem.empty())
+    throw InputError(problem);
   std::string path = folder.pathOf("kernels.so");
   if (failed(kernels::compileKernels(kernels, path))) {
     folder.requireRoom("kernels.so", 16 << 20);
+    if (!objects.empty())
+      throw InputError("the kernels of the kernel library do not link with those of llmc");
     throw InternalError("the kernels could not be compiled");
   }
   folder.record("kernels.so");
+}
+
+/// The kernels that are not llmc's, which the user has taken upon himself: name, object and hash.
+static SmallVector<Attribute> userKernels(plan::ProgramOp program) {
+  SmallVector<Attribute> found;
+  for (plan::KernelOp kernel : program.getOps<plan::KernelOp>()) {
+    auto config = kernel->getAttrOfType<DictionaryAttr>("plan.config");
+    if (kernel.getGenerator() != "user" || !config)
+      continue;
+    auto text = [&](StringRef name) {
+      auto value = config.getAs<StringAttr>(name);
+      return value ? value.getValue() : StringRef();
+    };
+    Attribute one = plan::AcceptedAttr::get(
+        program.getContext(), ("user-kernel " + text("name")).str(),
+        (llvm::sys::path::filename(text("object")) + " sha256 " + text("sha256")).str());
+    if (!llvm::is_contained(found, one))
+      found.push_back(one);
+  }
+  return found;
 }
 
 /// Where the weights come from: the model itself, or --checkpoint beside a .mlir.
@@ -213,6 +267,9 @@ void packageArtifact(ModuleOp module, const frontend::ResolvedModel *resolved,
     for (const auto &[key, value] : resolved->configLedger.accepted)
       accepted.push_back(plan::AcceptedAttr::get(module.getContext(), key, value));
   llvm::append_range(accepted, program.getAccepted());
+  for (Attribute kernel : userKernels(program))
+    if (!llvm::is_contained(accepted, kernel))
+      accepted.push_back(kernel);
   if (options.weights == "packed") {
     auto checkpoint = checkpointOf(resolved, options);
     llvm::append_range(accepted, checkFinite(program, *checkpoint, options));

@@ -4,6 +4,7 @@
 #include "llmc/Conversion/Passes.h"
 #include "llmc/Dialect/LLM/Transforms/Passes.h"
 #include "llmc/Dialect/Plan/Transforms/Passes.h"
+#include "llmc/InitAllPasses.h"
 #include "llmc/Kernels/Passes.h"
 #include "llmc/Support/Target.h"
 
@@ -68,6 +69,7 @@ static void buildPlan(OpPassManager &pm, const PhaseOptions &options) {
   convert.maxContext = options.deployment.maxContext;
   convert.blockTokens = options.deployment.blockTokens;
   convert.blocks = options.deployment.blocks;
+  convert.device = options.device;
   pm.addPass(createConvertLLMToPlanPass(convert));
   OpPassManager &program = pm.nest<plan::ProgramOp>();
   program.addPass(plan::createAssignLivenessPass());
@@ -76,7 +78,19 @@ static void buildPlan(OpPassManager &pm, const PhaseOptions &options) {
   program.addPass(plan::createVerifyPass());
 }
 
+static void addClaims(OpPassManager &pm, const PhaseOptions &options, bool compositesOnly) {
+  if (options.kernelLibraries.empty())
+    return;
+  kernels::ClaimKernelsPassOptions claim;
+  claim.libraries.assign(options.kernelLibraries.begin(), options.kernelLibraries.end());
+  claim.compositesOnly = compositesOnly;
+  pm.addPass(kernels::createClaimKernelsPass(claim));
+}
+
 static void buildNormalize(OpPassManager &pm, const PhaseOptions &options) {
+  addClaims(pm, options, /*compositesOnly=*/true);
+  if (options.expandComposites)
+    pm.addPass(llm::createExpandCompositesPass());
   llm::SimplifyPassOptions simplify;
   simplify.disabled.assign(options.disabledSimplifications.begin(),
                            options.disabledSimplifications.end());
@@ -86,7 +100,8 @@ static void buildNormalize(OpPassManager &pm, const PhaseOptions &options) {
   addVerifyModel(pm);
 }
 
-void buildPhasePipeline(OpPassManager &pm, Phase phase, const PhaseOptions &options) {
+/// The phase's own passes.
+static void buildPhase(OpPassManager &pm, Phase phase, const PhaseOptions &options) {
   switch (phase) {
   case Phase::Import:
   case Phase::Partition:
@@ -94,6 +109,7 @@ void buildPhasePipeline(OpPassManager &pm, Phase phase, const PhaseOptions &opti
   case Phase::Normalize:
     return buildNormalize(pm, options);
   case Phase::Optimize:
+    addClaims(pm, options, /*compositesOnly=*/false);
     return buildOptimize(pm, options);
   case Phase::Plan:
     return buildPlan(pm, options);
@@ -106,6 +122,52 @@ void buildPhasePipeline(OpPassManager &pm, Phase phase, const PhaseOptions &opti
     pm.addNestedPass<plan::ProgramOp>(plan::createVerifyPass());
     return;
   }
+}
+
+/// What holds behind a phase holds behind the user's passes too.
+static void addVerify(OpPassManager &pm, Phase phase) {
+  if (phase <= Phase::Optimize)
+    addVerifyModel(pm);
+  else
+    pm.addNestedPass<plan::ProgramOp>(plan::createVerifyPass());
+}
+
+void buildPhasePipeline(OpPassManager &pm, Phase phase, const PhaseOptions &options) {
+  auto addPasses = [&](bool atEnd) {
+    for (const PhasePass &pass : options.passes)
+      if (pass.phase == phase && pass.atEnd == atEnd) {
+        (void)parsePassPipeline(pass.pipeline, pm);
+        if (atEnd)
+          addVerify(pm, phase);
+      }
+  };
+  addPasses(/*atEnd=*/false);
+  buildPhase(pm, phase, options);
+  addPasses(/*atEnd=*/true);
+}
+
+std::string parsePhasePass(StringRef text, PhasePass &pass) {
+  auto [place, pipeline] = text.split(':');
+  pass.atEnd = place.consume_back("-end");
+  std::optional<Phase> phase = phaseNamed(place);
+  if (!phase || pipeline.empty()) {
+    std::string known;
+    for (const PhaseInfo &info : phases())
+      known += (known.empty() ? "" : ", ") + info.name.str();
+    return "'" + text.str() + "' is not PHASE:PASSES or PHASE-end:PASSES; the phases are " + known;
+  }
+  pass.phase = *phase;
+  pass.pipeline = pipeline.str();
+  // So that passes of MLIR and of llmc can be named too.
+  static const bool registered = (registerAllPasses(), true);
+  (void)registered;
+  std::string message;
+  llvm::raw_string_ostream errors(message);
+  OpPassManager pm(ModuleOp::getOperationName());
+  if (succeeded(parsePassPipeline(pipeline, pm, errors)))
+    return "";
+  return "'" + text.str() + "': " + StringRef(message).trim().str() +
+         "; passes of plug-ins are there with --load-pass-plugin";
 }
 
 std::string unknownFusion(StringRef name) {

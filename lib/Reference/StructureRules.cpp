@@ -77,6 +77,19 @@ template <typename T> static llvm::Error fusion(llm::FusionOp op, OpContext<T> &
   return llvm::Error::success();
 }
 
+template <typename T> static llvm::Error composite(llm::CompositeOp op, OpContext<T> &context) {
+  mlir::func::FuncOp function = context.evaluator.lookupFunction(op.getDecomposition());
+  if (!function)
+    return context.error("is defined by @" + op.getDecomposition() + ", which is not a function");
+  llvm::Expected<llvm::SmallVector<HostValue<T>>> results =
+      context.evaluator.call(function, context.values(op.getInputs()));
+  if (!results)
+    return addContext(results.takeError(), op, "in '" + op.getName() + "'");
+  for (HostValue<T> &value : *results)
+    context.result(std::move(value));
+  return llvm::Error::success();
+}
+
 template <typename T> static llvm::Error observe(llm::ObserveOp op, OpContext<T> &context) {
   context.evaluator.observe(resolveLayer(op.getName(), layerOf(op.getLayer(), context)),
                             context.tensor(op.getValue()));
@@ -110,6 +123,7 @@ template <typename T> void llmc::reference::addStructureRules(RuleTable<T> &tabl
   table.template add<llm::StateOp>(state<T>);
   table.template add<llm::RepeatOp>(repeat<T>);
   table.template add<llm::FusionOp>(fusion<T>);
+  table.template add<llm::CompositeOp>(composite<T>);
   table.template add<llm::ObserveOp>(observe<T>);
   table.template add<mlir::func::CallOp>(call<T>);
   table.template add<mlir::arith::ConstantOp>(constant<T>);

@@ -7,20 +7,33 @@
 
 #include <CLI/CLI.hpp>
 
+#ifdef LLMC_INCLUDE_TESTS
+#include "Miscompile/Miscompile.h"
+#endif
+
 int llmc::compileMain(int argc, char **argv) {
   CLI::App app("Compiles a language model to an artifact", "llmc-opt");
   CompileOptions options;
   CompileFlags flags;
+#ifdef LLMC_INCLUDE_TESTS
+  if (const test::Miscompilation *mistake = test::takeMiscompilation(argc, argv)) {
+    options.instrument = [mistake](mlir::PassManager &pm) { test::miscompile(pm, *mistake); };
+    options.instrumentFlag = "--test-miscompile=" + mistake->name.str();
+  }
+#endif
   addCompileFlags(app, options, flags);
   app.add_flag_callback("--help-compile", [] { throw CLI::CallForHelp(); }, "This text");
   try {
     app.parse(argc, argv);
+    if (std::string problem = finishCompileFlags(options, flags); !problem.empty()) {
+      llvm::errs() << "llmc-opt: " << problem << "\n";
+      return 2;
+    }
   } catch (const CLI::ParseError &error) {
     return app.exit(error) == 0 ? 0 : 2;
-  }
-  if (std::string problem = finishCompileFlags(options, flags); !problem.empty()) {
-    llvm::errs() << "llmc-opt: " << problem << "\n";
-    return 2;
+  } catch (const InputError &error) {
+    llvm::errs() << "llmc-opt: error: " << error.what() << "\n";
+    return 1;
   }
   InterruptGuard guard("llmc-opt");
   return compileModel(options, llvm::outs());

@@ -18,6 +18,7 @@ void addChatCommand(CLI::App &app, int &exitCode);
 void addTraceCommand(CLI::App &app, int &exitCode);
 void addBenchCommand(CLI::App &app, int &exitCode);
 void addVerifyCommand(CLI::App &app, int &exitCode);
+void addCheckDeviceCommand(CLI::App &app, int &exitCode);
 
 // Commands that need the compiler: in a module that main.cpp loads for them.
 void addInspectCommand(CLI::App &app, int &exitCode);
@@ -39,6 +40,8 @@ struct TraceRequest {
   std::vector<std::string> descriptions, excludedDescriptions, acceptedKeys;
   /// Format of blocks for float weights (evaluator), or empty.
   std::string quantize;
+  /// As the flags of the compiler, for the model that the evaluator runs.
+  std::vector<std::string> opLibraries, dialectPlugins, passPlugins, phasePasses;
 };
 using TraceHook = std::vector<rt::TraceTensor> (*)(const TraceRequest &request);
 

@@ -4,22 +4,43 @@
 #include "llmc/Frontend/ResolvedModel.h"
 #include "llmc/Pipelines/Compiler.h"
 #include "llmc/Pipelines/ModelContext.h"
+#include "llmc/Pipelines/Plugins.h"
 #include "llmc/Reference/Trace.h"
 #include "llmc/Support/Error.h"
 
 namespace llmc {
 
+/// Loads plug-ins, and returns the passes of --phase-pass.
+static std::vector<PhasePass> loadExtensions(const TraceRequest &request) {
+  for (auto [files, load] : {std::pair(&request.dialectPlugins, &loadDialectPlugin),
+                             {&request.passPlugins, &loadPassPlugin}})
+    for (const std::string &file : *files)
+      if (std::string problem = load(file); !problem.empty())
+        throw InputError(problem);
+  std::vector<PhasePass> passes;
+  for (const std::string &text : request.phasePasses)
+    if (std::string problem = parsePhasePass(text, passes.emplace_back()); !problem.empty())
+      throw UsageError("--phase-pass: " + problem);
+  return passes;
+}
+
 static std::vector<rt::TraceTensor> traceWithEvaluator(const TraceRequest &request) {
+  PhaseOptions phase;
+  phase.passes = loadExtensions(request);
   std::unique_ptr<mlir::MLIRContext> context = makeModelContext();
   ErrorCollector messages(*context, /*printsRemarks=*/true);
   DescriptionOptions descriptions{request.descriptions, request.excludedDescriptions,
-                                  request.acceptedKeys, request.quantize};
+                                  request.acceptedKeys, request.quantize,
+                                  request.opLibraries};
   ImportedModel model = importModelFrom(request.subject, descriptions, *context);
   if (!model.module)
     throw InputError(messages.text());
   if (!model.resolved)
     throw InputError(request.subject + ": a .mlir file has no weights to trace with");
   model.resolved->requireWeights();
+  // What the evaluator has no rule for, passes write as what it has.
+  if (!phase.passes.empty() && runPhases(*model.module, Phase::Import, Phase::Normalize, phase))
+    throw InputError(messages.text());
   int64_t positions = int64_t(request.prompt.size()) + request.greedy;
   if (model.resolved->contextLength > 0 && positions > model.resolved->contextLength)
     throw InputError(request.subject + ": " + std::to_string(positions) +

@@ -28,7 +28,7 @@ struct GapArguments {
 ImportedModel importForReport(const GapArguments &arguments, mlir::MLIRContext &context) {
   ErrorCollector problems(context, /*printsRemarks=*/true);
   ImportedModel model = importModelFrom(arguments.model, arguments.descriptions, context);
-  if (!model.module || runPhases(*model.module, Phase::Import, Phase::Normalize))
+  if (!model.module || runPhases(*model.module, Phase::Import, Phase::Normalize, reportPhases()))
     throw InputError(problems.errors.empty() ? arguments.model + ": cannot be imported"
                                              : problems.text());
   return model;
@@ -75,6 +75,7 @@ void addGapsCommand(CLI::App &app, int &exitCode) {
   command->add_flag("--json", arguments->json, "Print one JSON object (docs/Gaps.md)");
   addDescriptionFlags(*command, arguments->descriptions,
                       "Config key that may be unknown (repeatable)");
+  addExtensionFlags(*command, arguments->options.phase);
   command->callback([arguments, &exitCode] {
     std::unique_ptr<mlir::MLIRContext> context = makeModelContext();
     std::filesystem::path shared = sharedFiles();

@@ -29,6 +29,14 @@ struct InspectArguments {
   DescriptionOptions descriptions;
   /// Where --target is no target of llmc-opt but describes a chip.
   std::optional<frontend::TargetFile> chip;
+  /// Kernel libraries and passes of the user's own.
+  PhaseOptions phase;
+
+  GapOptions gaps() const {
+    GapOptions options;
+    options.phase = phase;
+    return options;
+  }
 };
 
 /// A target of llmc-opt by its name goes first; else a file that describes a chip, or its name.
@@ -47,12 +55,16 @@ void findChip(InspectArguments &arguments) {
   arguments.inspect.target = arguments.chip->name;
 }
 
+std::string by(const std::string &extension) {
+  return extension.empty() ? "" : " (" + extension + ")";
+}
+
 /// What the file of a chip covers decides, operator by operator (docs/Gaps.md).
 void gradeOperators(frontend::InspectReport &report, mlir::ModuleOp module,
-                    const frontend::TargetFile &chip) {
+                    const frontend::TargetFile &chip, const GapOptions &options) {
   using Verdict = frontend::InspectReport::Verdict;
   using Grade = GapReport::Grade;
-  GapReport gaps = findGaps(module, chip, GapOptions());
+  GapReport gaps = findGaps(module, chip, options);
   for (Grade grade : {Grade::Missing, Grade::Composable})
     for (const GapReport::Row &row : gaps.rows) {
       if (row.grade != grade)
@@ -61,8 +73,31 @@ void gradeOperators(frontend::InspectReport &report, mlir::ModuleOp module,
       report.verdict = std::max(report.verdict, missing ? Verdict::Missing : Verdict::Composable);
       report.reasons.push_back(row.location + ": " + row.op +
                                (missing ? " is missing: " + row.reason
-                                        : " is composed of " + llvm::join(row.composedOf, ", ")));
+                                        : " is composed of " + llvm::join(row.composedOf, ", ") +
+                                              by(row.extension)));
     }
+}
+
+/// What runs with an operator or a kernel of others is told apart from what llmc computes alone.
+void nameExtensions(frontend::InspectReport &report, const InspectArguments &arguments,
+                    mlir::MLIRContext &context) {
+  using Verdict = frontend::InspectReport::Verdict;
+  ImportedModel model = importModelFrom(arguments.model, arguments.descriptions, context);
+  if (!model.module || runPhases(*model.module, Phase::Import, Phase::Normalize, reportPhases()))
+    return;
+  frontend::TargetFile target;
+  target.name = target.compilesAs = arguments.inspect.target;
+  for (const GapReport::Row &row : findGaps(*model.module, target, arguments.gaps()).rows) {
+    if (row.extension.empty())
+      continue;
+    bool isComposed = row.grade == GapReport::Grade::Composable;
+    if (isComposed)
+      report.verdict = std::max(report.verdict, Verdict::Composable);
+    report.reasons.push_back(row.location + ": " + row.op +
+                             (isComposed ? " is composed of " + llvm::join(row.composedOf, ", ")
+                                         : " is computed by " + row.by) +
+                             by(row.extension));
+  }
 }
 
 /// All operators that the target has no kernel for: the plan itself stops at the first.
@@ -70,12 +105,13 @@ std::vector<std::string> refusedOperators(const InspectArguments &arguments,
                                           mlir::MLIRContext &context) {
   // As it was before the plan.
   ImportedModel model = importModelFrom(arguments.model, arguments.descriptions, context);
-  if (!model.module || runPhases(*model.module, Phase::Import, Phase::Normalize))
+  if (!model.module ||
+      runPhases(*model.module, Phase::Import, Phase::Normalize, reportPhases()))
     return {};
   frontend::TargetFile target;
   target.name = target.compilesAs = arguments.inspect.target;
   std::vector<std::string> refused;
-  for (const GapReport::Row &row : findGaps(*model.module, target, GapOptions()).rows)
+  for (const GapReport::Row &row : findGaps(*model.module, target, arguments.gaps()).rows)
     // A plan composes nothing.
     if (row.grade != GapReport::Grade::Covered)
       refused.push_back(row.location + ": " + row.op + " is missing: " + row.reason);
@@ -89,7 +125,7 @@ void proveReady(frontend::InspectReport &report, const InspectArguments &argumen
   std::unique_ptr<mlir::MLIRContext> context = makeModelContext();
   ErrorCollector problems(*context, /*printsRemarks=*/false);
   ImportedModel model = importModelFrom(arguments.model, arguments.descriptions, *context);
-  PhaseOptions options;
+  PhaseOptions options = arguments.chip ? reportPhases() : arguments.phase;
   options.target = arguments.chip ? "cpu" : arguments.inspect.target;
   std::optional<Phase> failed = Phase::Import;
   if (model.module)
@@ -103,7 +139,10 @@ void proveReady(frontend::InspectReport &report, const InspectArguments &argumen
       refused = refusedOperators(arguments, *context);
     llvm::append_range(report.reasons, refused.empty() ? problems.errors : refused);
   } else if (arguments.chip) {
-    gradeOperators(report, *model.module, *arguments.chip);
+    gradeOperators(report, *model.module, *arguments.chip, arguments.gaps());
+  } else if (!arguments.descriptions.opLibraries.empty() || !options.passes.empty() ||
+             !options.kernelLibraries.empty()) {
+    nameExtensions(report, arguments, *context);
   }
 }
 } // namespace
@@ -124,6 +163,7 @@ void addInspectCommand(CLI::App &app, int &exitCode) {
       ->capture_default_str();
   addDescriptionFlags(*command, arguments->descriptions,
                       "Config key that may be unknown (repeatable)");
+  addExtensionFlags(*command, arguments->phase);
   command->callback([arguments, &exitCode] {
     findChip(*arguments);
     frontend::DescriptionSet set;

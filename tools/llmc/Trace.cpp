@@ -116,6 +116,16 @@ void addTraceCommand(CLI::App &app, int &exitCode) {
       ->add_option("--accept-key", request.acceptedKeys,
                    "Config key that may be unknown (evaluator; repeatable)")
       ->allow_extra_args(false);
+  command
+      ->add_option("--op-library", request.opLibraries,
+                   ".mlir with operations that descriptions may call (evaluator; repeatable)")
+      ->allow_extra_args(false);
+  for (auto [flag, into, text] :
+       {std::tuple("--load-dialect-plugin", &request.dialectPlugins, "Shared object with MLIR dialects"),
+        {"--load-pass-plugin", &request.passPlugins, "Shared object with MLIR passes"},
+        {"--phase-pass", &request.phasePasses, "Passes that the model goes through first, as in llmc compile"}})
+    command->add_option(flag, *into, std::string(text) + " (evaluator; repeatable)")
+        ->allow_extra_args(false);
   command->add_option("--quantize", request.quantize,
                       "Quantise float weights as `llmc compile --quantize` does (evaluator)");
   command->callback([arguments, &exitCode] {

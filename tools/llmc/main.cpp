@@ -15,7 +15,7 @@ using namespace llmc;
 
 /// The commands that need no compiler, in the order of the help.
 static constexpr void (*commands[])(CLI::App &, int &) = {
-    addRunCommand, addChatCommand, addTraceCommand, addVerifyCommand, addBenchCommand,
+    addRunCommand, addChatCommand, addTraceCommand, addVerifyCommand, addCheckDeviceCommand, addBenchCommand,
 };
 
 #ifdef LLMC_HAVE_COMPILER

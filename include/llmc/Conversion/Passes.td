@@ -45,7 +45,10 @@ def ConvertLLMToPlanPass : Pass<"convert-llm-to-plan", "::mlir::ModuleOp"> {
       "::mlir::linalg::LinalgDialect", "::mlir::math::MathDialect",
       "::mlir::memref::MemRefDialect", "::mlir::scf::SCFDialect"];
   let options = [
-    Option<"target", "target", "std::string", "\"cpu\"", "Device name written into the program.">,
+    Option<"target", "target", "std::string", "\"cpu\"",
+           "Decides the kernels; the device written into the program where `device` is empty.">,
+    Option<"device", "device", "std::string", "\"\"",
+           "Device of a vendor that runs what is made for the target.">,
     Option<"generators", "generators", "std::string", "\"tuned\"",
            "Kernels to prefer: tuned, or generic.">,
     Option<"maxTokens", "max-tokens", "int64_t", "512", "Rows of the largest step.">,

@@ -21,6 +21,8 @@
 
 namespace llmc::frontend {
 
+class OpSignatures;
+
 /// `"K": ["num_key_value_heads ?? H", "int(1, 65536)"]`, or a function of the layer index
 /// `"window(i)": "..."`.
 struct ParamDef {
@@ -192,6 +194,8 @@ struct Description {
   std::optional<GgufDef> gguf;
   /// The `config` of a hand-written model; null otherwise.
   Json config;
+  /// What statements may call beside the operations of llmc; null for nothing.
+  std::shared_ptr<const OpSignatures> operations;
 
   const ParamDef *findParam(const std::string &param) const;
   const BlockDef *findBlock(const std::string &block) const;
@@ -216,6 +220,8 @@ public:
   void addDirectory(const std::string &folder);
   /// One file of the user's own; wins over those of folders. Returns its name.
   std::string addFile(const std::string &file);
+  /// Lets statements call what op libraries define; before a description is loaded.
+  void setOperations(std::shared_ptr<const OpSignatures> added) { operations = std::move(added); }
   /// Hides a description by name or model_type from matching and from being nearest; those
   /// that extend it stay.
   void exclude(const std::string &name);
@@ -257,6 +263,7 @@ private:
 
   std::map<std::string, File> files;
   std::vector<std::string> excluded;
+  std::shared_ptr<const OpSignatures> operations;
   std::map<std::string, std::shared_ptr<const Description>> loaded;
 };
 

@@ -23,10 +23,12 @@ struct DescriptionOptions {
   std::vector<std::string> acceptKeys;
   /// Format that float weights are quantised to; empty: they stay floats.
   std::string quantize;
+  /// Files of op libraries (docs/Extending.md).
+  std::vector<std::string> opLibraries;
 };
 
 /// Adds the descriptions that ship (share/llmc/models beside the program's folder) and the
-/// user's. Throws InputError for a file that is no description.
+/// user's, and what op libraries let them call. Throws InputError for a file that is none.
 void addDescriptions(frontend::DescriptionSet &set, const DescriptionOptions &options);
 
 /// A model by its path, or by its name in the catalogue that ships. Throws InputError.

@@ -12,6 +12,7 @@
 
 namespace llmc::frontend {
 
+class OpLibrary;
 class ResolvedModel;
 struct ModelSource;
 
@@ -21,9 +22,11 @@ llvm::StringRef publishedStorage(const ModelSource &source);
 
 /// Builds the module: one function per layer kind, `@forward` marked `llm.entry`, weight
 /// and state families, and `llm.model` facts. Locations are model paths at description
-/// lines. The module is verified before it is returned.
+/// lines. The module is verified before it is returned. `library`: what the description's
+/// `operations` are the signatures of, of this context; null for none.
 mlir::OwningOpRef<mlir::ModuleOp> importModel(const ResolvedModel &model,
-                                              mlir::MLIRContext &context);
+                                              mlir::MLIRContext &context,
+                                              const OpLibrary *library = nullptr);
 
 } // namespace llmc::frontend
 

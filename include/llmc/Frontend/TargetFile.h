@@ -41,6 +41,16 @@ struct CoveredOperator {
 
 /// Name and value of what tells uses of an operator apart.
 using OperatorFacts = std::vector<std::pair<std::string, std::string>>;
+/// Bounds of facts, by their names: the member `only` of targets and kernel libraries.
+using CoveredFacts = std::map<std::string, CoveredValues>;
+
+/// Reads such a member of a file. Throws InputError.
+CoveredFacts readCoveredFacts(const std::string &file, const Json &only);
+/// The value of a fact, if it is there.
+std::optional<std::string> findFact(const OperatorFacts &facts, const std::string &name);
+/// Empty where the facts are covered by `by`; else the first that is not, with both values.
+std::string whyNotCovered(const CoveredFacts &only, const OperatorFacts &facts,
+                          const std::string &by);
 
 class TargetFile {
 public:
@@ -56,6 +66,8 @@ public:
   std::string file, name, about;
   /// Empty where llmc makes no code for it.
   std::string compilesAs;
+  /// What runs the code in place of `compilesAs`: a device plugin has this name. Else empty.
+  std::string device;
   /// Absent where the file says "not stated"; so is `compute`.
   std::optional<SourcedNumber> memoryBytes, memoryBytesPerSecond, linkBytesPerSecond;
   /// Operations a second by element type.

@@ -16,6 +16,7 @@
 #include "llmc/Kernels/CPU/LinearKernels.h"
 #include "llmc/Kernels/CPU/RecurrentKernels.h"
 #include "llmc/Kernels/CPU/RowKernels.h"
+#include "llmc/Kernels/CPU/UserKernels.h"
 
 #include "mlir/IR/BuiltinAttributes.h"
 
@@ -38,6 +39,7 @@ struct KernelChoice {
 
 KernelChoice describeKernel(mlir::MLIRContext *context, const LinearSpec &spec);
 KernelChoice describeKernel(mlir::MLIRContext *context, const RouteSpec &spec);
+KernelChoice describeKernel(mlir::MLIRContext *context, const RouterSpec &spec);
 KernelChoice describeKernel(mlir::MLIRContext *context, const ExpertLinearSpec &spec);
 KernelChoice describeKernel(mlir::MLIRContext *context, const ExpertCombineSpec &spec);
 KernelChoice describeKernel(mlir::MLIRContext *context, const EmbeddingSpec &spec);
@@ -50,6 +52,7 @@ KernelChoice describeKernel(mlir::MLIRContext *context, const ConvSpec &spec);
 KernelChoice describeKernel(mlir::MLIRContext *context, const PoolSpec &spec);
 KernelChoice describeKernel(mlir::MLIRContext *context, const SinkhornSpec &spec);
 KernelChoice describeKernel(mlir::MLIRContext *context, const LinearAttentionSpec &spec);
+KernelChoice describeKernel(mlir::MLIRContext *context, const UserKernelSpec &spec);
 /// Of a spec that planGeneric has accepted.
 KernelChoice describeKernel(mlir::MLIRContext *context, const GenericSpec &spec);
 
@@ -59,7 +62,7 @@ std::string readRowProgram(mlir::DictionaryAttr config, std::optional<RowProgram
 /// One row of the registry.
 struct KernelGenerator {
   llvm::StringLiteral name;
-  /// "tuned", or "generic": runs everything, nothing is tuned for it.
+  /// "tuned", "generic": runs everything, nothing is tuned for it, or "user".
   llvm::StringLiteral kind;
   /// Operations of the llm dialect that it computes, and on what.
   llvm::StringLiteral serves;

@@ -67,4 +67,24 @@ def LowerDeviceKernelsPass : Pass<"llmc-lower-device-kernels", "::mlir::ModuleOp
       "::mlir::cf::ControlFlowDialect", "::mlir::memref::MemRefDialect"];
 }
 
+def ClaimKernelsPass : Pass<"llmc-claim-kernels", "::mlir::ModuleOp"> {
+  let summary = "Keep operations for kernels of the user's own";
+  let description = [{
+    Before: operations that a kernel library (`libraries`, docs/Extending.md) has a kernel
+    for. After: each is one `llm.fusion "user-kernel"` with the kernel's name in its
+    attribute `kernel`, its body the operation, or the function of a composite; other fusions leave it
+    alone. Numbers: unchanged. A remark `user-kernel` says which kernel took an
+    operation, or why none did.
+
+    Example: test/Kernels/claim-kernels.mlir.
+  }];
+  let dependentDialects = ["::llmc::llm::LLMDialect"];
+  let options = [
+    ListOption<"libraries", "libraries", "std::string", "Files of kernel libraries.">,
+    Option<"compositesOnly", "composites-only", "bool", "false",
+           "Claim composites, and leave the rest to a later run.">,
+    Option<"onlyKnown", "only-known", "bool", "true",
+           "Refuse a library with a kernel for an operation that the program does not have.">];
+}
+
 #endif // LLMC_KERNELS_PASSES

@@ -10,6 +10,7 @@
 #include "llmc/Frontend/Quantize.h"
 #include "llmc/Frontend/WeightFormats.h"
 #include "llmc/Pipelines/Compiler.h"
+#include "llmc/Pipelines/ExtensionFlags.h"
 #include "llmc/Support/Error.h"
 #include "llmc/Support/Target.h"
 
@@ -20,6 +21,8 @@ namespace llmc {
 /// Flags that need a second look after parsing.
 struct CompileFlags {
   std::string fusion = "on", from = "import", to = "package";
+  /// "true", or a file.
+  std::string explain;
 };
 
 inline void addDescriptionFlags(
@@ -32,6 +35,7 @@ inline void addDescriptionFlags(
                  "model_type whose description may not be used (repeatable)")
       ->allow_extra_args(false);
   app.add_option("--accept-key", options.acceptKeys, acceptKey)->allow_extra_args(false);
+  addLibraryFlags(app, options.opLibraries);
 }
 
 inline void addQuantizeFlag(CLI::App &app, DescriptionOptions &options) {
@@ -65,8 +69,14 @@ inline void addCompileFlags(CLI::App &app, CompileOptions &options, CompileFlags
                "Pack weights that are NaN or infinite; recorded in the artifact");
   app.add_option("--checkpoint", options.checkpoint,
                  "Weights of a .mlir model: folder with safetensors, .safetensors or .gguf");
-  app.add_option("--emit", options.emit, "Print llm, plan, llvm or manifest and stop")
-      ->check(CLI::IsMember({"llm", "plan", "llvm", "manifest"}));
+  app.add_option("--emit", options.emit,
+                 "Print llm, plan, llvm, manifest, dot, html or fusion-report and stop")
+      ->check(CLI::IsMember({"llm", "plan", "llvm", "manifest", "dot", "html", "fusion-report"}));
+  app.add_flag("--json", options.json, "Print --emit=fusion-report as one JSON object");
+  app.add_option("--report-context", options.reportContext,
+                 "Positions before the token that the fusion report decodes (default: 512, or what "
+                 "there is)")
+      ->check(CLI::Range(0, 1 << 24));
   app.add_option("--fusion", flags.fusion, "All fusions on or off")
       ->check(CLI::IsMember({"on", "off"}));
   app.add_option("--disable-fusion", options.phase.disabledFusions,
@@ -94,11 +104,13 @@ inline void addCompileFlags(CLI::App &app, CompileOptions &options, CompileFlags
   app.add_option("--from", flags.from, "First phase; the model is then the .mlir of a dump");
   app.add_option("--to", flags.to, "Last phase");
   app.add_option("--dump-phases", options.dumpPhases, "Write one numbered file a phase here");
-  app.add_flag("--explain", options.explain, "Print every decision with its reason");
+  app.add_flag("--explain", flags.explain,
+               "Print every decision with its reason; --explain=FILE.json writes them there");
   app.add_flag("--check-passes", options.checkPasses,
-               "Run the program before and after every pass on the llm dialect (import to "
-               "optimize) and compare the numbers; what plan and kernels make is checked by the "
-               "golden tests");
+               "Run the program before and after every pass on seeded inputs and compare the "
+               "numbers, row by row: llm in the evaluator, plan and kernels executed");
+  app.add_option("--reproducer", options.reproducer,
+                 "With --check-passes: folder for the smallest program that shows a difference");
   app.add_flag("--timing", options.timing, "Print the seconds of every phase");
   app.add_option("--max-tokens", deployment.maxTokens, "Rows of one step")
       ->check(CLI::Range(1, 65536))
@@ -115,6 +127,7 @@ inline void addCompileFlags(CLI::App &app, CompileOptions &options, CompileFlags
   app.add_option("--threads", options.threads, "Threads of the compiler (default: all)")
       ->check(CLI::Range(1, 1024));
   addDescriptionFlags(app, options.descriptions);
+  addExtensionFlags(app, options.phase);
   addQuantizeFlag(app, options.descriptions);
 }
 
@@ -126,13 +139,13 @@ inline std::string checkExtent(const CompileOptions &options) {
   if (options.from != Phase::Import && !llvm::StringRef(options.model).ends_with(".mlir"))
     return "--from=" + from + " starts from the .mlir of a dump (--dump-phases); " +
            options.model + " is none";
-  if (options.checkPasses && options.from > Phase::Optimize)
-    return "--check-passes runs the llm dialect, import to optimize; --from=" + from +
-           " starts behind it";
-  // The phase whose result is printed.
-  Phase emitted = options.emit == "plan"  ? Phase::Plan
-                  : options.emit == "llm" ? std::min(options.to, Phase::Optimize)
-                                          : Phase::Kernels;
+  if (options.checkPasses && options.from > Phase::Plan)
+    return "--check-passes compares with the llm program; --from=" + from + " starts behind it";
+  if (options.json && options.emit != "fusion-report")
+    return "--json prints --emit=fusion-report; the decisions are written by --explain=FILE.json";
+  if (options.emit == "html" && options.from > Phase::Optimize)
+    return "--emit=html shows fusions too; --from=" + from + " starts behind them";
+  Phase emitted = emittedPhase(options);
   if (!options.emit.empty()) {
     if (!options.output.empty())
       return "--emit=" + options.emit + " prints to standard output and -o writes an artifact: "
@@ -149,7 +162,7 @@ inline std::string checkExtent(const CompileOptions &options) {
     return "--to=" + to + " ends before there is an artifact for -o; give --emit or "
            "--dump-phases to see what there is";
   if (options.output.empty() && options.dumpPhases.empty() && !options.explain &&
-      !options.checkPasses && !options.timing)
+      options.explainFile.empty() && !options.checkPasses && !options.timing)
     return "nothing to do: give -o DIR for an artifact, or --emit=WHAT to print something";
   return "";
 }
@@ -157,6 +170,12 @@ inline std::string checkExtent(const CompileOptions &options) {
 /// The rest of the checks; a message when the command line is at fault.
 inline std::string finishCompileFlags(CompileOptions &options, const CompileFlags &flags) {
   options.phase.fusion = flags.fusion == "on";
+  options.explain = flags.explain == "true";
+  if (!flags.explain.empty() && !options.explain) {
+    options.explainFile = flags.explain;
+    if (!flags.explain.ends_with(".json"))
+      return "--explain=" + flags.explain + " is no .json file; --explain alone prints the decisions";
+  }
   std::string known;
   for (const PhaseInfo &info : phases())
     known += (known.empty() ? "" : ", ") + info.name.str();
@@ -176,8 +195,9 @@ inline std::string finishCompileFlags(CompileOptions &options, const CompileFlag
   for (const std::string &name : options.phase.fusionsAcrossRounding)
     if (std::string names = unknownFusion(name); !names.empty())
       return "--fuse-across-rounding=" + name + " is no fusion; known: " + names;
-  if (!findTarget(options.phase.target))
-    return "--target=" + options.phase.target + " is no target; known: " + targetNames();
+  if (std::string problem = chooseTarget(std::string(options.phase.target), options.phase);
+      !problem.empty())
+    return problem;
   if (!options.checkpoint.empty() && !options.model.ends_with(".mlir"))
     return "--checkpoint=" + options.checkpoint + " is for a model given as .mlir; " +
            options.model + " has weights of its own";

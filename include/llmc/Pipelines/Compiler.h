@@ -13,6 +13,7 @@
 #include "mlir/IR/OwningOpRef.h"
 #include "llvm/Support/raw_ostream.h"
 
+#include <functional>
 #include <memory>
 
 namespace llmc {
@@ -33,23 +34,47 @@ struct CompileOptions {
   std::string weights = "packed";
   /// Pack weights that are NaN or infinite; recorded in the artifact.
   bool allowNonFinite = false;
-  /// "", "llm", "plan", "llvm" or "manifest": print that and stop.
-  std::string emit;
   /// "all", or "logits": what else is observed is forgotten, and no trace shows it.
   std::string observe = "all";
+  /// "", or what to print before stopping: "llm", "plan", "llvm", "manifest", "dot", "html" or
+  /// "fusion-report".
+  std::string emit;
+  /// The fusion report as JSON.
+  bool json = false;
+  /// Positions before the token of the fusion report's decoding step.
+  std::optional<int64_t> reportContext;
   /// First and last phase; by default all.
   Phase from = Phase::Import, to = Phase::Package;
   /// One numbered file a phase goes here.
   std::string dumpPhases;
   /// Print every decision with its reason.
   bool explain = false;
-  /// Run the program before and after every pass on llm, import to optimize, and compare.
+  /// Write the decisions there, as JSON (docs/Seeing.md).
+  std::string explainFile;
+  /// Run the program before and after every pass and compare.
   bool checkPasses = false;
+  /// Sees the pass manager of every phase before it runs, to add an instrumentation. Of those
+  /// of several the last added looks first behind a pass.
+  std::function<void(mlir::PassManager &)> instrument = {};
+  /// The flag that makes llmc-reduce add the same.
+  std::string instrumentFlag;
+  /// Where --check-passes finds a difference: folder for the smallest program that shows it.
+  std::string reproducer;
   /// Print the seconds of every phase.
   bool timing = false;
   /// 0: as many as the machine has.
   unsigned threads = 0;
 };
+
+/// The phase whose result --emit prints. A picture of the plan is asked for by ending there.
+inline Phase emittedPhase(const CompileOptions &options) {
+  bool ofPlan = options.from == Phase::Plan || options.to == Phase::Plan;
+  if (options.emit == "plan" || options.emit == "html" || (options.emit == "dot" && ofPlan))
+    return Phase::Plan;
+  if (options.emit == "llm" || options.emit == "dot")
+    return std::min(options.to, Phase::Optimize);
+  return options.emit == "fusion-report" ? Phase::Optimize : Phase::Kernels;
+}
 
 /// A module and what it came from.
 struct ImportedModel {
@@ -60,6 +85,11 @@ struct ImportedModel {
 
 /// share/llmc of the installation or build tree that this library lies in: models, targets.
 std::string sharedFiles();
+
+/// Sets target and device of the phases: --target names a target of llmc-opt, or a file that
+/// describes a chip and says what it compiles as. A message where it is neither; throws
+/// InputError for a file that is none.
+std::string chooseTarget(const std::string &nameOrFile, PhaseOptions &phase);
 
 /// Runs the import phase on a folder, .gguf, description or .mlir. On failure a diagnostic
 /// is on the context and the module is null.

@@ -9,6 +9,7 @@
 
 #include "llmc/Dialect/LLM/Analysis/OperatorWork.h"
 #include "llmc/Frontend/TargetFile.h"
+#include "llmc/Pipelines/Phases.h"
 
 #include "mlir/IR/BuiltinOps.h"
 
@@ -20,6 +21,8 @@ namespace llmc {
 struct GapOptions {
   /// Tokens of the prompt that the first step reads; positions before the decoding step.
   int64_t promptTokens = 512, context = 512;
+  /// Kernel libraries and passes of the user's own.
+  PhaseOptions phase;
 };
 
 struct GapReport {
@@ -36,6 +39,9 @@ struct GapReport {
     Grade grade = Grade::Missing;
     /// Who computes it: generators, or what the target's file says.
     std::string by;
+    /// Where the operator or its kernel is not llmc's: "op library FILE:LINE", "plug-in FILE",
+    /// "kernel library FILE:LINE:COLUMN"; one behind the other. Else empty.
+    std::string extension;
     /// Of a composed operator: what it is made of, and the work of that.
     std::vector<std::string> composedOf;
     llm::OperatorWork composedPrefill, composedDecode;
@@ -70,10 +76,15 @@ struct GapReport {
 frontend::TargetFile readTarget(const std::string &nameOrFile, const std::string &folder,
                                 mlir::MLIRContext &context);
 
-/// `module`: a model as llm IR after import. Never changes it. Work is that of one sequence,
-/// with rows and state of 2 bytes an element.
+/// `module`: a model as llm IR behind normalize, with the composites that it calls (see
+/// `reportPhases`). Never changes it. Work is that of one sequence, with rows and state of 2
+/// bytes an element.
 GapReport findGaps(mlir::ModuleOp module, const frontend::TargetFile &target,
                    const GapOptions &options);
+
+/// The phases of a module that findGaps takes: composites and what plug-ins lower stay as the
+/// description says them.
+PhaseOptions reportPhases();
 
 /// For every missing operator a page OP.md that says what to compute, and a test OP.mlir to
 /// run on the target, in a new or empty `folder`. `reference`: docs/Reference/LLM.md. Returns

@@ -47,6 +47,13 @@ struct DeploymentOptions {
   int64_t blocks = 0;
 };
 
+/// A pipeline at one end of a phase, as text that parsePhasePass has accepted.
+struct PhasePass {
+  Phase phase = Phase::Import;
+  bool atEnd = false;
+  std::string pipeline;
+};
+
 struct PhaseOptions {
   std::string target = "cpu";
   bool fusion = true;
@@ -61,7 +68,20 @@ struct PhaseOptions {
   /// Kernels to prefer: tuned, or generic.
   std::string generators = "tuned";
   DeploymentOptions deployment;
+  /// Off: composites of op libraries stay, so that a report can name them.
+  bool expandComposites = true;
+  /// Files of kernel libraries (docs/Extending.md).
+  std::vector<std::string> kernelLibraries;
+  /// Device of a vendor that runs what is made for the target; empty: the target.
+  std::string device;
+  /// Passes of the user's own.
+  std::vector<PhasePass> passes;
 };
+
+/// Reads "PHASE:PIPELINE" (before the phase's own passes) or "PHASE-end:PIPELINE" (behind them);
+/// the pipeline is MLIR's text for passes on a module. A message where it is neither, or where a
+/// pass is not known.
+std::string parsePhasePass(llvm::StringRef text, PhasePass &pass);
 
 /// Adds the passes of one phase (import and package have only their verify pass: they read
 /// and write files, see Compiler.h).

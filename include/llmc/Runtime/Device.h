@@ -15,11 +15,13 @@ namespace llmc::rt {
 /// The device built into the runtime.
 const llmc_device_api *cpuDevice();
 
-/// Makes a device known. Throws UsageError for another ABI or a name in use.
+/// Makes a device known. Throws UsageError for another ABI, a table that is not whole or a name
+/// in use.
 void registerDevice(const llmc_device_api *api);
 
-/// Loads a plugin and registers its device.
-void loadDevicePlugin(const std::filesystem::path &path);
+/// Loads a plugin and registers its device. The plugin is code that runs with the rights of the
+/// program, and is never unloaded. Throws InputError with the path for what is none.
+const llmc_device_api *loadDevicePlugin(const std::filesystem::path &path);
 
 /// The device for a manifest's `target.device`: the one of that name, or of the
 /// part before the first '-'. Throws InputError with the known names.

@@ -3,9 +3,10 @@
 
 #include "CheckProgram.h"
 
+#include "llmc/Kernels/UserKernelClaims.h"
+
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/Matchers.h"
-#include "mlir/IR/Remarks.h"
 #include "llvm/TargetParser/Host.h"
 
 using namespace mlir;
@@ -72,25 +73,31 @@ void Converter::bind(Value value, const RowBuffer &buffer) {
 }
 
 bool Converter::diesAt(const RowBuffer &buffer, Operation *op) {
-  if (kept.lookup(buffer.slice))
+  if (kept.lookup(buffer.slice)) {
+    refused(op->getLoc(), "in-place", "all layers read the operand");
     return false;
+  }
   for (Value value : residents[buffer.slice]) {
     if (!buffers[value].overlaps(buffer))
       continue;
     for (Operation *user : value.getUsers())
-      if (user->getBlock() == op->getBlock() && op->isBeforeInBlock(user))
+      if (user->getBlock() == op->getBlock() && op->isBeforeInBlock(user)) {
+        refused(op->getLoc(), "in-place",
+                "the operand is read again by " + user->getName().getStringRef());
         return false;
+      }
   }
   return true;
 }
 
-LogicalResult Converter::copyRows(const RowBuffer &from, const RowBuffer &to, Location loc) {
+LogicalResult Converter::copyRows(const RowBuffer &from, const RowBuffer &to, Location loc,
+                                  StringRef why) {
   kernels::RowProgram program(from.width);
   program.output(program.input(kernels::RowOperand{0, from.stride, from.offset}),
                  kernels::RowOperand{1, to.stride, to.offset});
   launch(loc, kernels::describeKernel(module.getContext(), program),
          {use(from, plan::Access::Read), use(to, plan::Access::Write)}, items(1, from.rows),
-         "copy: the value is still needed");
+         ("copy: " + why).str());
   return success();
 }
 
@@ -124,9 +131,7 @@ void Converter::launch(Location loc, const kernels::KernelChoice &kernel,
         op.setPositionsBelow(kernel.positionsBelow);
     }
   }
-  plan::LaunchOp::create(step, loc, name, uses, items, what);
-  remark::passed(loc, remark::RemarkOpts::name("launch").category("plan"))
-      << kernel.generator << ": " << what;
+  describeLaunch(plan::LaunchOp::create(step, loc, name, uses, items, what), kernel, what);
 }
 
 //===----------------------------------------------------------------------===//
@@ -153,22 +158,24 @@ Unit Converter::makeUnit(Operation *op) {
 }
 
 LogicalResult Converter::lowerUnit(const Unit &unit) {
-  if (options.generic && canBeGeneric(unit))
+  if (options.generic && canBeGeneric(unit)) {
+    refused(unit.op->getLoc(), "tuned-kernel", "generic kernels are preferred (--generators=generic)");
     return lowerGeneric(unit);
+  }
   if (std::optional<Refusal> refusal = whyNotTuned(unit)) {
     if (!canBeGeneric(unit))
       return refusal->op->emitOpError(refusal->reason);
-    remark::missed(unit.op->getLoc(), remark::RemarkOpts::name("tuned-kernel").category("plan"))
-        << remark::reason("{0}: {1}", refusal->op->getName().getStringRef(), refusal->reason);
+    refused(unit.op->getLoc(), "tuned-kernel",
+            refusal->op->getName().getStringRef() + ": " + refusal->reason);
     return lowerGeneric(unit);
   }
   auto has = [&](auto... kinds) {
     return llvm::any_of(unit.ops, [&](Operation *op) { return (isa<decltype(kinds)>(op) || ...); });
   };
+  if (has(RouteOp()))
+    return has(LinearOp()) ? lowerRouter(unit) : lowerRoute(unit);
   if (has(LinearOp(), OutputHeadOp()))
     return lowerLinear(unit);
-  if (has(RouteOp()))
-    return lowerRoute(unit);
   if (has(ExpertLinearOp()))
     return lowerExpertLinear(unit);
   if (has(ExpertSumOp(), ExpertSpreadOp()))
@@ -232,6 +239,9 @@ LogicalResult Converter::convertOp(Operation *op) {
       .Case([&](ObserveOp observe) { return convertObserve(observe); })
       .Case([&](shard::AllReduceOp reduce) { return convertAllReduce(reduce); })
       .Default([&](Operation *other) -> LogicalResult {
+        if (auto fusion = dyn_cast<FusionOp>(other);
+            fusion && fusion.getPattern() == kernels::userKernelPattern)
+          return lowerUserKernel(fusion);
         if (!isa<LLMDialect>(other->getDialect()))
           return other->emitError("has no lowering to the plan; only llm operations have");
         if (failed(lowerUnit(makeUnit(other))))
@@ -242,10 +252,31 @@ LogicalResult Converter::convertOp(Operation *op) {
       });
 }
 
+LogicalResult Converter::checkOperands(Operation *op) {
+  for (Value operand : op->getOperands())
+    if (auto found = buffers.find(operand); found != buffers.end())
+      if (failed(contents.check(operand, found->second, op)))
+        return failure();
+  return success();
+}
+
+void Converter::noteResults(Operation *op, bool hasSteps) {
+  for (Value result : op->getResults())
+    if (auto found = buffers.find(result); found != buffers.end())
+      hasSteps ? contents.write(result, found->second) : contents.alias(result, found->second);
+}
+
 LogicalResult Converter::convertBlock(Block &block) {
-  for (Operation &op : block)
-    if (failed(convertOp(&op)))
+  auto lastStep = [&]() -> Operation * {
+    Block *steps = step.getInsertionBlock();
+    return steps->empty() ? nullptr : &steps->back();
+  };
+  for (Operation &op : block) {
+    Operation *before = lastStep();
+    if (failed(checkOperands(&op)) || failed(convertOp(&op)))
       return failure();
+    noteResults(&op, lastStep() != before);
+  }
   return success();
 }
 
@@ -293,7 +324,8 @@ FailureOr<SmallVector<RowBuffer>> Converter::carriedBuffers(RepeatOp repeat) {
         shared |= known->second.slice == carried->slice;
     if (shared || !carried->isWholeSlice() || !diesAt(*carried, repeat)) {
       RowBuffer own = newBuffer("stream", carried->width, carried->rows);
-      if (failed(copyRows(*carried, own, repeat.getLoc())))
+      if (failed(copyRows(*carried, own, repeat.getLoc(),
+                          "layers change the stream, and what enters them is still needed")))
         return failure();
       carried = own;
     }
@@ -324,12 +356,14 @@ LogicalResult Converter::returnCarried(Operation *terminator,
     if (!inTheWay)
       continue;
     RowBuffer own = newBuffer("carried", out.width, out.rows);
-    if (failed(copyRows(out, own, terminator->getLoc())))
+    if (failed(copyRows(out, own, terminator->getLoc(),
+                        "the next layer looks for another value where this one is")))
       return failure();
     out = own;
   }
   for (auto [out, place] : llvm::zip_equal(results, carried))
-    if (!(out == place) && failed(copyRows(out, place, terminator->getLoc())))
+    if (!(out == place) && failed(copyRows(out, place, terminator->getLoc(),
+                                           "the next layer looks for the value elsewhere")))
       return failure();
   return success();
 }
@@ -361,23 +395,36 @@ LogicalResult Converter::convertRepeat(RepeatOp repeat) {
       return repeat.emitError("callee @") << callee.getValue() << " has no body";
     layer = int64_t(j);
     functionLayers = layersOf(function);
+    functionName = function.getSymName().str();
     Block &body = function.getBody().front();
     // The same function may be converted again for another place: its values get new memory.
     body.walk([&](Operation *op) {
-      for (Value result : op->getResults())
+      for (Value result : op->getResults()) {
         buffers.erase(result);
+        contents.forget(result);
+      }
     });
     for (auto &resident : residents)
       llvm::erase_if(resident.second, [&](Value value) { return !buffers.contains(value); });
-    for (auto [i, place] : llvm::enumerate(*carried))
+    for (auto [i, place] : llvm::enumerate(*carried)) {
       bind(body.getArgument(unsigned(i) + 1), place);
-    for (auto &[i, place] : invariants)
+      contents.write(body.getArgument(unsigned(i) + 1), place);
+    }
+    for (auto &[i, place] : invariants) {
       bind(body.getArgument(unsigned(carried->size()) + 1 + i), place);
+      contents.alias(body.getArgument(unsigned(carried->size()) + 1 + i), place);
+    }
     if (failed(convertBlock(body)) || failed(returnCarried(body.getTerminator(), *carried)))
       return failure();
+    // The next layer reads it too.
+    for (auto &[i, place] : invariants)
+      if (failed(contents.check(body.getArgument(unsigned(carried->size()) + 1 + i), place,
+                                body.getTerminator())))
+        return failure();
   }
   layer.reset();
   functionLayers = {};
+  functionName = repeat->getParentOfType<func::FuncOp>().getSymName().str();
   for (auto &[i, place] : invariants)
     kept[place.slice]--;
   for (auto [result, place] : llvm::zip_equal(repeat.getResults(), *carried))
@@ -480,7 +527,7 @@ LogicalResult Converter::run() {
   if (failed(findRanks()))
     return failure();
   auto device = plan::TargetAttr::get(
-      context, options.target,
+      context, options.device.empty() ? options.target : options.device,
       target->triple.empty() ? llvm::sys::getDefaultTargetTriple() : std::string(target->triple));
   program = plan::ProgramOp::create(b, module.getLoc(), producer, model, device, limits, ranks);
   if (int64_t folded = number("folded_scales"))
@@ -488,6 +535,7 @@ LogicalResult Converter::run() {
         context, "fold-scales", std::to_string(folded) + " constant factors")));
   declare.setInsertionPointToEnd(&program.getBody().front());
   names[main.getName()]++;
+  functionName = main.getName().str();
   declareArenas();
   OpBuilder entryBuilder = OpBuilder::atBlockEnd(&program.getBody().front());
   entry = plan::EntryOp::create(entryBuilder, main.getLoc(), main.getName());
@@ -510,7 +558,7 @@ LogicalResult Converter::run() {
       return failure();
     if (!buffer->isWholeSlice()) {
       RowBuffer own = newBuffer("output", buffer->width, buffer->rows);
-      if (failed(copyRows(*buffer, own, main.getLoc())))
+      if (failed(copyRows(*buffer, own, main.getLoc(), "an output is rows of its own")))
         return failure();
       buffer = own;
     }

@@ -8,6 +8,7 @@
 #ifndef LLMC_LIB_CONVERSION_LLMTOPLAN_CONVERTER_H
 #define LLMC_LIB_CONVERSION_LLMTOPLAN_CONVERTER_H
 
+#include "LastUse.h"
 #include "llmc/Dialect/LLM/IR/Elements.h"
 #include "llmc/Dialect/LLM/IR/LLMDialect.h"
 #include "llmc/Dialect/Plan/IR/PlanOps.h"
@@ -77,6 +78,15 @@ struct Unit {
 
 /// The kernels' name of an activation.
 kernels::Activation kernelActivation(llm::Activation activation);
+/// Adds a norm, a statistic or an element-wise operation over the nodes of its operands (batches
+/// left out); none for other operations.
+std::optional<kernels::RowProgram::Node> addRowNode(kernels::RowProgram &program,
+                                                    mlir::Operation *op,
+                                                    llvm::ArrayRef<kernels::RowProgram::Node> in);
+
+/// The heads that lie side by side in a buffer's rows.
+kernels::HeadRows headRows(const RowBuffer &buffer, unsigned operand);
+kernels::PagedState pagedState(llm::CacheType type, int64_t blockTokens);
 
 struct Refusal {
   mlir::Operation *op;
@@ -84,6 +94,13 @@ struct Refusal {
 };
 /// Why a unit with a convolution or linear attention is not one kernel.
 std::optional<Refusal> whyNotRecurrent(const Unit &unit);
+/// Why a unit with an attention is not one kernel.
+std::optional<Refusal> whyNotAttention(const Unit &unit);
+/// Why a unit with a router and more is not one kernel.
+std::optional<Refusal> whyNotRouter(const Unit &unit);
+struct LinearParts;
+/// Why a unit with products is not one kernel.
+std::optional<Refusal> whyNotLinear(const Unit &unit);
 /// Why a unit with products of experts is not one kernel.
 std::optional<Refusal> whyNotExperts(const Unit &unit);
 /// Why no tuned kernel computes the unit, as far as its operations tell.
@@ -94,6 +111,8 @@ struct PlanOptions {
   int64_t maxTokens, maxOutputs, maxSequences, maxContext, blockTokens, blocks;
   /// Take the generic generator wherever it can be taken.
   bool generic = false;
+  /// What runs the program; empty: the target.
+  std::string device;
 };
 
 class Converter {
@@ -124,24 +143,60 @@ private:
                       llvm::StringRef arena = "activations");
   mlir::FailureOr<RowBuffer> bufferOf(mlir::Value value, mlir::Operation *user);
   void bind(mlir::Value value, const RowBuffer &buffer);
+  /// Whether what an operation reads is where it was put.
+  mlir::LogicalResult checkOperands(mlir::Operation *op);
+  /// Notes where results lie; with steps they were computed, else they are other names.
+  void noteResults(mlir::Operation *op, bool hasSteps);
   /// Whether no value that shares these bytes is used behind `op`: then `op` may overwrite
   /// them. The last-use proof of computing in place.
   bool diesAt(const RowBuffer &buffer, mlir::Operation *op);
-  mlir::LogicalResult copyRows(const RowBuffer &from, const RowBuffer &to, mlir::Location loc);
+  /// `why`: what keeps the value from staying where it is.
+  mlir::LogicalResult copyRows(const RowBuffer &from, const RowBuffer &to, mlir::Location loc,
+                               llvm::StringRef why);
 
   plan::UseAttr use(llvm::StringRef symbol, plan::Access access, bool perLayer = false);
   plan::UseAttr use(const RowBuffer &buffer, plan::Access access) {
+    touch(buffer, access);
     return use(buffer.slice, access);
   }
   void launch(mlir::Location loc, const kernels::KernelChoice &kernel,
               llvm::ArrayRef<plan::UseAttr> uses, plan::ItemsAttr items, llvm::StringRef what);
   plan::ItemsAttr items(int64_t factor, plan::Extent of, int64_t tile = 1);
 
+  // Decisions.cpp
+  /// The launch at hand reads or writes these columns; a use of the buffer says so by itself.
+  void touch(const RowBuffer &buffer, plan::Access access);
+  /// A decision: taken, or not and why. A refusal to compute in place is `in-place`.
+  void took(mlir::Location loc, llvm::StringRef name, const llvm::Twine &what);
+  void refused(mlir::Location loc, llvm::StringRef name, const llvm::Twine &reason);
+  void describeLaunch(plan::LaunchOp launch, const kernels::KernelChoice &kernel,
+                      llvm::StringRef what);
+  void describeWeights(plan::WeightsOp weights);
+
   // LinearUnits.cpp
   mlir::LogicalResult lowerLinear(const Unit &unit);
+  mlir::LogicalResult bindLinear(const Unit &unit, const LinearParts &parts, const RowBuffer &x,
+                                 kernels::LinearSpec &spec,
+                                 llvm::SmallVectorImpl<plan::UseAttr> &uses);
   mlir::LogicalResult lowerEmbedding(const Unit &unit);
+  // LinearParts.cpp
+  /// What is done to the rows of `x` before, and to the sums behind the products, and the
+  /// operands of that.
+  mlir::LogicalResult addPrologue(const Unit &unit, const LinearParts &parts, const RowBuffer &x,
+                                  kernels::LinearSpec &spec,
+                                  llvm::SmallVectorImpl<plan::UseAttr> &uses);
+  mlir::LogicalResult addEpilogue(const Unit &unit, const LinearParts &parts,
+                                  kernels::LinearSpec &spec,
+                                  llvm::SmallVectorImpl<plan::UseAttr> &uses);
   // ExpertUnits.cpp
   mlir::LogicalResult lowerRoute(const Unit &unit);
+  mlir::LogicalResult lowerRouter(const Unit &unit);
+  /// How a router chooses; its weights become uses.
+  mlir::FailureOr<kernels::RouteSpec> routeOf(llm::RouteOp route, const Unit &unit,
+                                              llvm::SmallVectorImpl<plan::UseAttr> &uses);
+  /// Memory for what it chooses.
+  void bindRoute(llm::RouteOp route, const Unit &unit, plan::Extent rows,
+                 llvm::SmallVectorImpl<plan::UseAttr> &uses);
   mlir::LogicalResult lowerExpertLinear(const Unit &unit);
   mlir::LogicalResult lowerExpertCombine(const Unit &unit);
   /// The rows of a value from their first column on, copied where they are part of others.
@@ -158,6 +213,8 @@ private:
   // GenericUnits.cpp
   bool canBeGeneric(const Unit &unit);
   mlir::LogicalResult lowerGeneric(const Unit &unit);
+  // UserUnits.cpp
+  mlir::LogicalResult lowerUserKernel(llm::FusionOp fusion);
   // DeviceKernels.cpp
   /// Declares the kernel for a GPU, or sets `refusal`.
   void declareDeviceKernel(mlir::Location loc, const kernels::KernelChoice &kernel,
@@ -169,9 +226,20 @@ private:
   mlir::FailureOr<std::optional<int64_t>> splitOf(llm::WeightFamilyOp family);
   /// Records it where all members of a packed weight agree.
   mlir::LogicalResult markSplit(plan::WeightsOp weights, llvm::ArrayRef<mlir::Value> members);
-  // AttentionUnits.cpp
+  // PrologueUnits.cpp
   mlir::LogicalResult lowerPrologue(const Unit &unit);
+  /// A norm over heads, whose weights become uses.
+  mlir::FailureOr<kernels::HeadNorm> headNorm(mlir::Operation *op, const Unit &unit,
+                                              llvm::SmallVectorImpl<plan::UseAttr> &uses);
+  mlir::FailureOr<kernels::HeadRows> pathRows(mlir::Value source, int64_t first, int64_t inner,
+                                              const Unit &unit,
+                                              llvm::SmallVectorImpl<plan::UseAttr> &uses);
+  // AttentionUnits.cpp
   mlir::LogicalResult lowerAttention(const Unit &unit);
+  // AttentionTail.cpp
+  /// What the unit does with the attention's result, as the last operands of its kernel.
+  mlir::LogicalResult addTail(const Unit &unit, kernels::AttentionSpec &spec,
+                              llvm::SmallVectorImpl<plan::UseAttr> &uses);
   mlir::LogicalResult lowerEntryAppend(const Unit &unit);
   mlir::LogicalResult lowerSelect(const Unit &unit);
   mlir::LogicalResult lowerSinkhorn(const Unit &unit);
@@ -251,6 +319,8 @@ private:
   mlir::OpBuilder declare, step;
 
   llvm::DenseMap<mlir::Value, RowBuffer> buffers;
+  /// What they hold at the step at hand.
+  SliceContents contents;
   /// slice -> the values that lie in it.
   llvm::StringMap<llvm::SmallVector<mlir::Value>> residents;
   /// Slices that layers read while they run, by how many values.
@@ -262,6 +332,14 @@ private:
   std::optional<int64_t> layer;
   /// All layers that the function being converted runs for; null in the entry.
   llm::LayersAttr functionLayers;
+  /// Name of the function being converted.
+  std::string functionName;
+  /// Columns of slices that the launch at hand touches.
+  struct Touched {
+    int64_t stride = 0;
+    llvm::SmallVector<std::pair<int64_t, int64_t>> read, written;
+  };
+  llvm::StringMap<Touched> touched;
   /// Cache values -> the state they are versions of.
   llvm::DenseMap<mlir::Value, PackedWeight> caches;
 };

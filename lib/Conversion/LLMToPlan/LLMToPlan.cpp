@@ -26,7 +26,8 @@ struct ConvertLLMToPlan : impl::ConvertLLMToPlanPassBase<ConvertLLMToPlan> {
       return signalPassFailure();
     }
     PlanOptions options{target,     maxTokens,   maxOutputs, maxSequences,
-                        maxContext, blockTokens, blocks,     generators == "generic"};
+                        maxContext, blockTokens, blocks,     generators == "generic",
+                        device};
     if (failed(Converter(getOperation(), options).run()))
       signalPassFailure();
   }

@@ -174,6 +174,7 @@ std::shared_ptr<const Description> DescriptionSet::load(const std::string &name)
   Json json = merged(name, chain, chainFiles);
   auto description = std::make_shared<Description>(parseDescription(json, name, chainFiles));
   description->bases.assign(chain.begin() + 1, chain.end());
+  description->operations = operations;
   loaded[name] = description;
   return description;
 }

@@ -138,6 +138,21 @@ std::vector<Value> ShapeHooks::layers(const OpCall &call) {
   return results;
 }
 
+const std::vector<std::string> &operationNames() {
+  static const std::vector<std::string> names = {
+      "linear",      "embedding", "output_head", "rms_norm", "layer_norm", "split_heads",
+      "merge_heads", "rotary",    "attend",      "gate",     "activation", "select_rows",
+      "observe",     "layers",    "softcap",     "position_embedding",
+      "weight_rows", "clamp",     "softmax",     "mean",     "deviation",  "sum",
+      "slice",       "concat",    "transpose",   "take",     "put",        "mix",
+      "position_scale",
+      "route",       "expert_linear", "expert_sum", "expert_spread",
+      "causal_conv", "token_shift", "linear_attention",
+      "head_linear", "select_positions", "no_positions",
+      "pool_tokens", "select_entries", "joint_attend", "sinkhorn"};
+  return names;
+}
+
 std::vector<Value> ShapeHooks::op(const OpCall &call) {
   const std::string &name = call.name;
   if (name == "linear")
@@ -222,17 +237,13 @@ std::vector<Value> ShapeHooks::op(const OpCall &call) {
     return {tokenShift(call)};
   if (name == "linear_attention")
     return {linearAttention(call)};
-  static const std::vector<std::string> operations = {
-      "linear",      "embedding", "output_head", "rms_norm", "layer_norm", "split_heads",
-      "merge_heads", "rotary",    "attend",      "gate",     "activation", "select_rows",
-      "observe",     "layers",    "softcap",     "position_embedding",
-      "weight_rows", "clamp",     "softmax",     "mean",     "deviation",  "sum",
-      "slice",       "concat",    "transpose",   "take",     "put",        "mix",
-      "position_scale",
-      "route",       "expert_linear", "expert_sum", "expert_spread",
-      "causal_conv", "token_shift", "linear_attention",
-      "head_linear", "select_positions", "no_positions",
-      "pool_tokens", "select_entries", "joint_attend", "sinkhorn"};
+  const OpSignatures *libraries = model.description->operations.get();
+  if (const OpSignature *added = libraries ? libraries->find(name) : nullptr)
+    return {composite(call, *added)};
+  std::vector<std::string> operations = operationNames();
+  if (libraries)
+    for (std::string &added : libraries->names())
+      operations.push_back(std::move(added));
   std::vector<std::string> near = nearWords(name, operations);
   std::string all;
   for (const std::string &operation : operations)
@@ -240,7 +251,8 @@ std::vector<Value> ShapeHooks::op(const OpCall &call) {
   throw UnsupportedError(call.location.position() + ": '" + name +
                          "' is neither a block, a parameter function nor an operation" +
                          (near.empty() ? "" : "; did you mean '" + near[0] + "'?") + ", in '" +
-                         call.location.text + "'; the operations are " + all);
+                         call.location.text + "'; the operations are " + all +
+                         "; --op-library adds others (docs/Extending.md)");
 }
 
 } // namespace llmc::frontend

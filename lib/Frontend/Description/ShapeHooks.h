@@ -2,6 +2,7 @@
 #ifndef LLMC_LIB_FRONTEND_DESCRIPTION_SHAPEHOOKS_H
 #define LLMC_LIB_FRONTEND_DESCRIPTION_SHAPEHOOKS_H
 
+#include "llmc/Frontend/OpSignatures.h"
 #include "llmc/Frontend/ResolvedModel.h"
 
 #include <map>
@@ -10,6 +11,9 @@
 namespace llmc::frontend {
 
 struct EntrySettings;
+
+/// Operations that statements call by name, for messages.
+const std::vector<std::string> &operationNames();
 
 /// Checks the operands of every operation and counts the state that attention keeps. Shapes
 /// leave out the tokens: a residual stream is [D], heads are [H, Dh].
@@ -101,6 +105,8 @@ private:
   Value causalConv(const OpCall &call);
   Value tokenShift(const OpCall &call);
   Value linearAttention(const OpCall &call);
+  /// Of an op library.
+  Value composite(const OpCall &call, const OpSignature &signature);
   std::vector<Value> layers(const OpCall &call);
   /// The attention of an earlier layer whose keys and values this one reads.
   const AttentionState &sharedState(const OpCall &call, int64_t layer, int64_t keyWidth,

@@ -390,6 +390,9 @@ std::vector<llmc::frontend::Value> Importer::op(const OpCall &call) {
                                               {"expert_spread", &Importer::expertSpread},
                                               {"layers", &Importer::layers}};
   auto rule = rules.find(call.name);
+  if (func::FuncOp definition; rule == rules.end() && library)
+    if ((definition = library->find(call.name)))
+      return composite(call, definition);
   if (rule == rules.end())
     opError(call, "no operation of the llm dialect has this name");
   return (this->*rule->second)(call);
@@ -536,11 +539,12 @@ OwningOpRef<ModuleOp> Importer::run() {
   return std::move(module);
 }
 
-OwningOpRef<ModuleOp> importModel(const ResolvedModel &model, MLIRContext &context) {
+OwningOpRef<ModuleOp> importModel(const ResolvedModel &model, MLIRContext &context,
+                                  const OpLibrary *library) {
   context.loadDialect<LLMDialect, func::FuncDialect, arith::ArithDialect>();
   OwningOpRef<ModuleOp> module;
   try {
-    module = Importer(model, context).run();
+    module = Importer(model, context, library).run();
   } catch (const std::exception &error) {
     emitError(UnknownLoc::get(&context)) << error.what();
     return nullptr;

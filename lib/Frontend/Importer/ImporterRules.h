@@ -8,6 +8,7 @@
 #define LLMC_LIB_FRONTEND_IMPORTER_IMPORTERRULES_H
 
 #include "llmc/Dialect/LLM/IR/LLMDialect.h"
+#include "llmc/Frontend/OpLibrary.h"
 #include "llmc/Frontend/ResolvedModel.h"
 
 #include "mlir/IR/Builders.h"
@@ -27,8 +28,8 @@ using namespace llmc::llm;
 
 class Importer final : public OpHooks {
 public:
-  Importer(const ResolvedModel &model, MLIRContext &context)
-      : model(model), context(context), b(&context) {}
+  Importer(const ResolvedModel &model, MLIRContext &context, const OpLibrary *library)
+      : model(model), context(context), library(library), b(&context) {}
 
   OwningOpRef<ModuleOp> run();
   std::vector<llmc::frontend::Value> op(const OpCall &call) override;
@@ -81,6 +82,8 @@ private:
   Results tokenShift(const OpCall &call);
   Results linearAttention(const OpCall &call);
   Results layers(const OpCall &call);
+  /// What a function of an op library defines.
+  Results composite(const OpCall &call, func::FuncOp definition);
 
   mlir::Value tensor(const OpCall &call, size_t index);
   /// An operand of arithmetic: a tensor, or a weight as rows.
@@ -122,6 +125,8 @@ private:
 
   const ResolvedModel &model;
   MLIRContext &context;
+  /// Null where there is none.
+  const OpLibrary *library;
   OpBuilder b;
   OwningOpRef<ModuleOp> module;
   std::vector<mlir::Value> values;
@@ -152,6 +157,14 @@ private:
     std::set<int64_t> layers;
   };
   std::vector<State> states;
+  /// Definitions for the arguments and settings of a call, made once.
+  struct Composite {
+    func::FuncOp definition;
+    SmallVector<Type> types;
+    DictionaryAttr settings;
+    func::FuncOp made;
+  };
+  std::vector<Composite> composites;
   llvm::StringMap<unsigned> symbolUses;
 };
 

@@ -126,11 +126,8 @@ std::map<std::string, CoveredOperator> coveredOperators(const std::string &file,
     CoveredOperator covered;
     covered.position = positionOf(file, entry);
     covered.by = textMember(file, entry, "by", true);
-    if (const Json *only = entry.find("only")) {
-      needKind(file, "only", *only, only->isObject(), "an object");
-      for (const auto &[fact, values] : only->members)
-        covered.only[fact] = coveredValues(file, fact, values);
-    }
+    if (const Json *only = entry.find("only"))
+      covered.only = readCoveredFacts(file, *only);
     operators[op] = std::move(covered);
   }
   return operators;
@@ -190,7 +187,7 @@ void readInto(TargetFile &target, Seen &seen, const std::string &file, const std
               unsigned depth) {
   Json json = readJsonFile(file, true);
   needMembers(file, "a target", json,
-              {"name", "about", "extends", "compiles_as", "memory", "compute", "links",
+              {"name", "about", "extends", "compiles_as", "device", "memory", "compute", "links",
                "operators"});
   if (const Json *base = json.find("extends")) {
     needKind(file, "extends", *base, base->isString(), "the name of a target");
@@ -212,6 +209,7 @@ void readInto(TargetFile &target, Seen &seen, const std::string &file, const std
   text("name", target.name);
   text("about", target.about);
   text("compiles_as", target.compilesAs);
+  text("device", target.device);
   if (json.find("memory")) {
     seen.memory = true;
     target.memoryBytes = target.memoryBytesPerSecond = std::nullopt;
@@ -246,6 +244,31 @@ std::optional<double> numberOf(const std::string &text) {
 }
 
 } // namespace
+
+CoveredFacts readCoveredFacts(const std::string &file, const Json &only) {
+  needKind(file, "only", only, only.isObject(), "an object");
+  CoveredFacts facts;
+  for (const auto &[fact, values] : only.members)
+    facts[fact] = coveredValues(file, fact, values);
+  return facts;
+}
+
+std::optional<std::string> findFact(const OperatorFacts &facts, const std::string &name) {
+  auto found = std::find_if(facts.begin(), facts.end(),
+                            [&](const auto &pair) { return pair.first == name; });
+  return found == facts.end() ? std::nullopt : std::optional(found->second);
+}
+
+std::string whyNotCovered(const CoveredFacts &only, const OperatorFacts &facts,
+                          const std::string &by) {
+  for (const auto &[fact, covered] : only) {
+    std::optional<std::string> value = findFact(facts, fact);
+    if (!covered.covers(value))
+      return fact + " is " + value.value_or("none") + ", covered by '" + by + "' is " +
+             covered.toText();
+  }
+  return "";
+}
 
 bool CoveredValues::covers(const std::optional<std::string> &fact) const {
   if (!values.empty())
@@ -307,6 +330,9 @@ TargetFile TargetFile::read(const std::string &nameOrFile, const std::string &fo
     if (!isThere)
       throw InputError(path + ": '" + member + "' is missing; state " + what +
                        " with their sources, or write \"" + member + "\": \"not stated\"");
+  if (!target.device.empty() && target.compilesAs.empty())
+    throw InputError(path + ": 'device' is '" + target.device +
+                     "', and 'compiles_as', the target whose code it runs, is missing");
   if (!seen.operators && target.compilesAs.empty())
     throw InputError(path + ": has neither 'operators', what is covered, nor 'compiles_as', the "
                             "target of llmc-opt whose kernels cover it");
@@ -329,16 +355,10 @@ std::string TargetFile::whyNotCovered(const std::string &op, const OperatorFacts
   auto entry = operators.find(op);
   if (entry == operators.end())
     return name + " has no " + op;
-  for (const auto &[fact, covered] : entry->second.only) {
-    auto found = std::find_if(facts.begin(), facts.end(),
-                              [&](const auto &pair) { return pair.first == fact; });
-    std::optional<std::string> value;
-    if (found != facts.end())
-      value = found->second;
-    if (!covered.covers(value))
-      return fact + " is " + value.value_or("none") + ", covered by '" + entry->second.by +
-             "' is " + covered.toText();
-  }
+  std::string reason =
+      frontend::whyNotCovered(entry->second.only, facts, entry->second.by);
+  if (!reason.empty())
+    return reason;
   by = entry->second.by;
   return "";
 }

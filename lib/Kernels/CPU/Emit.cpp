@@ -6,6 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "llmc/Kernels/CPU/Backend.h"
+#include "llmc/Kernels/CPU/UserKernels.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/IR/Threading.h"
 #include "mlir/Target/LLVMIR/Export.h"
@@ -227,6 +228,8 @@ LogicalResult compileKernels(ModuleOp module, StringRef path) {
   std::string message;
   if (failed(lowerKernels(module)) || failed(emitObjects(module, objects)))
     return failure();
+  if (message = readUserObjects(module, objects); !message.empty())
+    return module.emitError() << message;
   if (failed(linkSharedObject(objects, path, message)))
     return module.emitError("kernels cannot be linked: ") << message;
   return success();

@@ -1,5 +1,6 @@
 //===- VerifyKernels.cpp - what lowered kernels may hold ------------------===//
 #include "llmc/Kernels/CPU/Backend.h"
+#include "llmc/Kernels/CPU/UserKernels.h"
 
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/IR/SymbolTable.h"
@@ -32,7 +33,7 @@ StringRef problemOf(Operation *op, const SymbolTable &symbols) {
   if (auto call = dyn_cast<LLVM::CallOp>(op)) {
     auto callee = call.getCallee();
     auto target = callee ? symbols.lookup<LLVM::LLVMFuncOp>(*callee) : LLVM::LLVMFuncOp();
-    if (!target || target.isExternal())
+    if (!target || (target.isExternal() && !isUserFunction(target)))
       return "calls a function without a body";
   }
   return "";

@@ -20,11 +20,26 @@ static Registry &registry() {
   return instance;
 }
 
+/// Why a table of functions is none that this runtime can call; empty where it is. Nothing
+/// behind the version is read before the version is known.
+static std::string problemOf(const llmc_device_api &api) {
+  if (api.abi_major != LLMC_DEVICE_ABI_MAJOR)
+    return "ABI version " + std::to_string(api.abi_major) + ", this llmc has " +
+           std::to_string(LLMC_DEVICE_ABI_MAJOR);
+  if (api.size < sizeof(llmc_device_api))
+    return "a table of " + std::to_string(api.size) + " bytes, this llmc has " +
+           std::to_string(sizeof(llmc_device_api));
+  if (!api.name || !*api.name)
+    return "a device without a name";
+  bool isWhole = api.open && api.close && api.describe && api.arena_allocate && api.arena_free &&
+                 api.file_map && api.file_unmap && api.module_load && api.module_unload &&
+                 api.launch && api.synchronize;
+  return isWhole ? "" : "a table that lacks a function";
+}
+
 void registerDevice(const llmc_device_api *api) {
-  if (api->abi_major != LLMC_DEVICE_ABI_MAJOR || api->size < sizeof(llmc_device_api))
-    throw UsageError(std::string("device plugin '") + api->name + "': ABI version " +
-                     std::to_string(api->abi_major) + ", this llmc has " +
-                     std::to_string(LLMC_DEVICE_ABI_MAJOR));
+  if (std::string problem = problemOf(*api); !problem.empty())
+    throw UsageError("device plugin: " + problem);
   std::lock_guard lock(registry().mutex);
   for (const llmc_device_api *known : registry().devices)
     if (std::string_view(known->name) == api->name)
@@ -32,7 +47,7 @@ void registerDevice(const llmc_device_api *api) {
   registry().devices.push_back(api);
 }
 
-void loadDevicePlugin(const std::filesystem::path &path) {
+const llmc_device_api *loadDevicePlugin(const std::filesystem::path &path) {
   // Never unloaded: sessions and their callbacks may outlive any owner.
   void *handle = dlopen(std::filesystem::absolute(path).c_str(), RTLD_NOW | RTLD_LOCAL);
   if (!handle)
@@ -42,7 +57,11 @@ void loadDevicePlugin(const std::filesystem::path &path) {
   const llmc_device_api *api = query ? query() : nullptr;
   if (!api)
     throw InputError(path.string() + ": is no device plugin: it has no llmc_device_plugin_query");
+  if (std::string problem = problemOf(*api); !problem.empty())
+    throw InputError(path.string() + ": has " + problem + ". Build the plugin with the header of this "
+                                                          "llmc (llmc/Runtime/DevicePlugin.h)");
   registerDevice(api);
+  return api;
 }
 
 const llmc_device_api *findDevice(std::string_view target) {

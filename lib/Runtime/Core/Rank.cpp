@@ -17,6 +17,10 @@ Rank::Rank(const Artifact &artifact, const Setup &setup)
   api->describe(device, &info);
   threadCount = info.threads;
   try {
+    if (info.host_memory != 1)
+      throw InputError("device '" + std::string(api->name) + "' has memory that the caller cannot "
+                       "address (host_memory is " + std::to_string(info.host_memory) +
+                       "); this runtime reads results where they lie");
     loadKernels();
   } catch (...) {
     release();

@@ -191,7 +191,7 @@ module attributes {llm.model = {note = {}}} {}
 
 // -----
 
-// expected-error @+1 {{'llm.fast' is not an attribute of the llm dialect: expected llm.entry or llm.model}}
+// expected-error @+1 {{'llm.fast' is not an attribute of the llm dialect: expected llm.entry, llm.model, llm.implements, llm.settings or llm.bind}}
 func.func private @unknown() attributes {llm.fast}
 
 // -----

@@ -3,6 +3,10 @@
 
 #include "llmc/Dialect/LLM/IR/LLMDialect.h"
 
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/Shard/IR/ShardDialect.h"
+#include "mlir/IR/BuiltinDialect.h"
 #include "llvm/ADT/TypeSwitch.h"
 
 #include <algorithm>
@@ -37,7 +41,15 @@ static bool isOperator(OperationName name) {
                   ObserveOp, SplitHeadsOp, MergeHeadsOp>(name);
 }
 
-bool isOperator(Operation *op) { return isOperator(op->getName()); }
+bool isOperator(Operation *op) {
+  if (isOperator(op->getName()))
+    return true;
+  // Of a dialect that llmc has not: what computes rows.
+  Dialect *dialect = op->getDialect();
+  bool isKnown = !dialect || isa<LLMDialect, BuiltinDialect, func::FuncDialect,
+                                 arith::ArithDialect, shard::ShardDialect>(dialect);
+  return !isKnown && llvm::any_of(op->getResultTypes(), llvm::IsaPred<RankedTensorType>);
+}
 
 std::vector<std::string> operatorNames(MLIRContext &context) {
   std::vector<std::string> names;
@@ -50,7 +62,7 @@ std::vector<std::string> operatorNames(MLIRContext &context) {
 
 /// Numbers that no kernel is chosen by.
 static bool isNoFact(StringRef attribute) {
-  return attribute == "epsilon" || attribute == "offset" || attribute == "scale" ||
+  return attribute == "decomposition" || attribute == "epsilon" || attribute == "offset" || attribute == "scale" ||
          attribute == "factor" || attribute == "operandSegmentSizes";
 }
 
@@ -334,6 +346,17 @@ std::vector<std::pair<std::string, std::string>> operatorFacts(Operation *op) {
     if (auto rope = dyn_cast<RopeAttr>(attribute.getValue())) {
       add("rope_width", Twine(rope.getWidth()));
       add("pairing", stringifyRopePairing(rope.getPairing()));
+      continue;
+    }
+    if (auto composite = dyn_cast<CompositeOp>(op); composite && name == "settings") {
+      for (NamedAttribute setting : composite.getSettings()) {
+        auto whole = dyn_cast<IntegerAttr>(setting.getValue());
+        std::string number;
+        llvm::raw_string_ostream(number)
+            << (whole ? double(whole.getInt())
+                      : cast<FloatAttr>(setting.getValue()).getValueAsDouble());
+        add(setting.getName().getValue(), number);
+      }
       continue;
     }
     std::string text;

@@ -81,6 +81,46 @@ static LogicalResult verifyModelFacts(Operation *op, Attribute value) {
   return success();
 }
 
+/// Settings of a function that implements an operation: numbers.
+static LogicalResult verifySettings(Operation *op, Attribute value) {
+  auto settings = dyn_cast<DictionaryAttr>(value);
+  if (!isa<FunctionOpInterface>(op) || !op->hasAttr("llm.implements") || !settings)
+    return op->emitOpError() << "'llm.settings' must be a dictionary on a function marked "
+                                "llm.implements but is "
+                             << value;
+  for (NamedAttribute setting : settings) {
+    auto number = dyn_cast<FloatAttr>(setting.getValue());
+    bool isWhole = isa<IntegerAttr>(setting.getValue()) && !isa<BoolAttr>(setting.getValue());
+    if (!isWhole && (!number || !number.getValue().isFinite()))
+      return op->emitOpError() << "'llm.settings' key '" << setting.getName()
+                               << "' must be a finite number but is " << setting.getValue();
+  }
+  return success();
+}
+
+/// Attributes of an op that settings of the function around it replace.
+static LogicalResult verifyBindings(Operation *op, Attribute value) {
+  auto bindings = dyn_cast<DictionaryAttr>(value);
+  auto function = op->getParentOfType<FunctionOpInterface>();
+  auto settings =
+      function ? function->getAttrOfType<DictionaryAttr>("llm.settings") : DictionaryAttr();
+  if (!bindings || !settings)
+    return op->emitOpError() << "'llm.bind' must be a dictionary, in a function with llm.settings, "
+                                "but is "
+                             << value;
+  for (NamedAttribute binding : bindings) {
+    auto setting = dyn_cast<StringAttr>(binding.getValue());
+    if (!setting || !settings.contains(setting.getValue()))
+      return op->emitOpError() << "'llm.bind' key '" << binding.getName()
+                               << "' must name one of the function's llm.settings but is "
+                               << binding.getValue();
+    if (!isa_and_nonnull<FloatAttr, IntegerAttr>(op->getAttr(binding.getName())))
+      return op->emitOpError() << "'llm.bind' key '" << binding.getName()
+                               << "' must be an attribute of the op that is a number";
+  }
+  return success();
+}
+
 LogicalResult LLMDialect::verifyOperationAttribute(Operation *op, NamedAttribute attribute) {
   StringRef name = attribute.getName();
   if (name == "llm.entry") {
@@ -96,6 +136,18 @@ LogicalResult LLMDialect::verifyOperationAttribute(Operation *op, NamedAttribute
       return op->emitOpError() << "'llm.model' belongs on a module";
     return verifyModelFacts(op, attribute.getValue());
   }
+  if (name == "llm.implements") {
+    auto implemented = dyn_cast<StringAttr>(attribute.getValue());
+    if (!isa<FunctionOpInterface>(op) || !implemented || implemented.empty())
+      return op->emitOpError() << "'llm.implements' must be the name of an operation, on a "
+                                  "function, but is "
+                               << attribute.getValue();
+    return success();
+  }
+  if (name == "llm.settings")
+    return verifySettings(op, attribute.getValue());
+  if (name == "llm.bind")
+    return verifyBindings(op, attribute.getValue());
   return op->emitOpError() << "'" << name << "' is not an attribute of the llm dialect: expected "
-                           << "llm.entry or llm.model";
+                           << "llm.entry, llm.model, llm.implements, llm.settings or llm.bind";
 }

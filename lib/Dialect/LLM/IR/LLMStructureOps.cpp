@@ -2,6 +2,7 @@
 #include "llmc/Dialect/LLM/IR/LLMDialect.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
+#include "llvm/ADT/SetVector.h"
 
 using namespace mlir;
 using namespace llmc::llm;
@@ -75,6 +76,52 @@ LogicalResult FusionOp::verifyRegions() {
   // fusion_c2
   return verifyTypesAgree(*this, "yielded value", yield.getValues().getTypes(), "result",
                           getResults().getTypes());
+}
+
+//===----------------------------------------------------------------------===//
+// composite
+//===----------------------------------------------------------------------===//
+
+/// A composite that running `function` comes to and that leads back to it; null for none.
+static CompositeOp findRecursion(FunctionOpInterface function, SymbolTableCollection &symbols) {
+  llvm::SmallSetVector<Operation *, 8> reached;
+  reached.insert(function);
+  CompositeOp found;
+  for (size_t next = 0; next < reached.size() && !found; ++next)
+    reached[next]->walk([&](CompositeOp inner) {
+      Operation *callee = symbols.lookupNearestSymbolFrom(inner, inner.getDecompositionAttr());
+      if (callee == function)
+        found = inner;
+      else if (isa_and_nonnull<FunctionOpInterface>(callee))
+        reached.insert(callee);
+    });
+  return found;
+}
+
+LogicalResult CompositeOp::verifySymbolUses(SymbolTableCollection &symbols) {
+  auto function =
+      symbols.lookupNearestSymbolFrom<FunctionOpInterface>(*this, getDecompositionAttr());
+  // composite_c1
+  auto implements = function ? function->getAttrOfType<StringAttr>("llm.implements") : StringAttr();
+  if (!implements || function.isExternal())
+    return emitOpError() << "decomposition " << getDecompositionAttr()
+                         << " must be a function with a body, marked llm.implements";
+  if (implements != getNameAttr())
+    return emitOpError() << "is '" << getName() << "' but " << getDecompositionAttr()
+                         << " implements " << implements;
+  // composite_c2
+  auto type = FunctionType::get(getContext(), getInputs().getTypes(), getResults().getTypes());
+  if (function.getFunctionType() != type)
+    return emitOpError() << "has type " << type << " but " << getDecompositionAttr()
+                         << " has type " << function.getFunctionType();
+  // composite_c3
+  if (CompositeOp inner = findRecursion(function, symbols)) {
+    auto diagnostic = emitOpError()
+                      << "decomposition " << getDecompositionAttr() << " leads to itself";
+    diagnostic.attachNote(inner.getLoc()) << "by this composite";
+    return diagnostic;
+  }
+  return success();
 }
 
 //===----------------------------------------------------------------------===//

@@ -2,6 +2,7 @@
 #include "llmc/Dialect/LLM/Transforms/Decompose.h"
 
 #include "llmc/Dialect/LLM/IR/LLMDialect.h"
+#include "llmc/Dialect/LLM/Transforms/Composite.h"
 #include "llmc/Dialect/LLM/Transforms/Passes.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -86,6 +87,10 @@ double number(const APFloat &value) { return value.convertToDouble(); }
 
 LogicalResult decompose(Operation *op, RewriterBase &rewriter) {
   rewriter.setInsertionPoint(op);
+  if (auto composite = dyn_cast<CompositeOp>(op)) {
+    rewriter.replaceOp(op, cloneDefinition(composite, rewriter, composite.getInputs()));
+    return success();
+  }
   Formula f(rewriter, op);
   Location loc = op->getLoc();
   Value result = TypeSwitch<Operation *, Value>(op)

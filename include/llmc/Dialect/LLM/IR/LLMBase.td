@@ -28,8 +28,10 @@ def LLM_Dialect : Dialect {
     state are symbol families indexed by it (`llm.param @q_proj[%i]`), so IR grows
     with the kinds of layers and not with layers.
 
-    Discardable attributes: `llm.entry` (unit, on the function that a step calls) and
-    `llm.model` (dictionary of model facts, on the module); others are refused.
+    Discardable attributes: `llm.entry` (unit, on the function that a step calls),
+    `llm.model` (dictionary of model facts, on the module), and on functions of libraries
+    (docs/Extending.md) `llm.implements` (the operation's name) and `llm.settings` (numbers
+    that a call may give), which `llm.bind` of an op ties to its attributes; others are refused.
 
     docs/Dialects/LLM.md is the rationale and holds the labelled constraints.
   }];

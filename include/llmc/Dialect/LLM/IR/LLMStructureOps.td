@@ -68,6 +68,32 @@ def LLM_YieldOp : LLM_Op<"yield", [Pure, Terminator, ReturnLike, ParentOneOf<["F
   let assemblyFormat = "($values^ `:` type($values))? attr-dict";
 }
 
+def LLM_CompositeOp : LLM_Op<"composite", [Pure,
+    DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
+  let summary = "An operation that a library defines by a function";
+  let description = [{
+    The results of `decomposition`, a function marked `llm.implements`, of the inputs. `name`
+    is what descriptions call it, `settings` the numbers that the call gave. `normalize`
+    puts the function in its place, unless a kernel computes the operation itself
+    (docs/Extending.md).
+
+    Constraints: `composite_c1` the decomposition is a function marked `llm.implements` with
+    this name; `composite_c2` it takes the inputs' types and returns the results';
+    `composite_c3` it does not lead to itself.
+
+    ```mlir
+    %y = llm.composite "mish" @mish(%x) : (tensor<?x576xf32>) -> tensor<?x576xf32>
+    ```
+  }];
+  let arguments = (ins StrAttr:$name, FlatSymbolRefAttr:$decomposition,
+      Variadic<AnyType>:$inputs, DefaultValuedAttr<DictionaryAttr, "{}">:$settings);
+  let results = (outs Variadic<LLM_Rows>:$results);
+  let assemblyFormat = [{
+    $name $decomposition `` `(` $inputs `)` ($settings^)? attr-dict `:`
+    functional-type($inputs, $results)
+  }];
+}
+
 def LLM_ObserveOp : LLM_Op<"observe", [DeclareOpInterfaceMethods<MemoryEffectsOpInterface>]> {
   let summary = "An instrumentation point";
   let description = [{

@@ -81,6 +81,39 @@ def FuseLinearActivationPass : LLM_FusionPass<"linear-activation"> {
   }];
 }
 
+def FuseLinearElementwisePass : LLM_FusionPass<"linear-elementwise"> {
+  let summary = "A product, or two, and the element-wise operations behind as one fusion";
+  let description = [{
+    Before: `llm.linear`, `llm.output_head` or `llm.expert_linear` whose result only
+    element-wise operations read (scale, offset, clamp, softcap, activation, gate, binary,
+    residual_add), which read nothing but values of its shape, one element a row, or
+    a vector of weights; or two products of one input, stored alike, where such operations meet. After:
+    one `llm.fusion "linear-elementwise"` with the last of these operations that leaves a
+    single result. Numbers: unchanged. Not applicable: a missed remark `linear-elementwise` with the
+    predicate that failed.
+
+    Leaves a lone activation, gate or residual add to the patterns of those names, logits of
+    a router to `router`, and products that have another one of their input beside them to
+    `qkv-linear`. Example: test/Dialect/LLM/fuse-linear-elementwise.mlir.
+  }];
+}
+
+def FuseNormLinearPass : LLM_FusionPass<"norm-linear", [
+    Option<"ranges", "ranges", "int64_t", "8",
+           "Ranges of work items of a launch, each of which makes the rows again.">]> {
+  let summary = "A norm and the only launch that multiplies its rows as one fusion";
+  let description = [{
+    Before: `llm.rms_norm` or `llm.layer_norm` of whole rows, with the `llm.select_rows` in front of it that
+    nothing else reads, whose readers are products of one launch: `llm.linear`, `llm.output_head`
+    or a fusion of such. After: one `llm.fusion "norm-linear"`, with the
+    operations of that fusion. Numbers: unchanged. Not applicable: a missed remark `norm-linear`
+    with the predicate that failed.
+
+    Every range of work items makes its rows itself, which pays where a step has few tokens and
+    many launches; `cost` judges it. Example: test/Dialect/LLM/fuse-norm-linear.mlir.
+  }];
+}
+
 def FuseQKVLinearPass : LLM_FusionPass<"qkv-linear"> {
   let summary = "Products of the same input as one fusion with several results";
   let description = [{
@@ -135,6 +168,34 @@ def FuseAttentionProloguePass : LLM_FusionPass<"attention-prologue"> {
   }];
 }
 
+def FuseAttentionGatePass : LLM_FusionPass<"attention-gate"> {
+  let summary = "An attention and the operations that each head of its result goes through";
+  let description = [{
+    Before: `llm.paged_attention` or `llm.joint_attention` whose result only goes, through
+    `llm.split_heads` and `llm.merge_heads`, to an operation on rows that are cut as its heads:
+    a gate, a product with one number a head, a norm of each head, and so on from there. After:
+    one `llm.fusion "attention-gate"`. Parts of heads and functions of one value that only these
+    read are taken in too. Numbers: unchanged. Not applicable: a missed remark
+    `attention-gate` with the predicate that failed.
+
+    Example: test/Dialect/LLM/fuse-attention-gate.mlir.
+  }];
+}
+
+def FuseRouterPass : LLM_FusionPass<"router", [
+    Option<"sharedFeatures", "shared-features", "int64_t", "32",
+           "Experts up to which a product is one thread's work anyway.">]> {
+  let summary = "A router's product and its choice of experts";
+  let description = [{
+    Before: `llm.linear` whose only use, through operations on each row, is the logits of
+    `llm.route` without a table. After: one `llm.fusion "router"`. Numbers: unchanged. Not
+    applicable: a missed remark `router` with the predicate that failed.
+
+    Runs before `llm-fuse-qkv-linear`, which would take the product.
+    Example: test/Dialect/LLM/fuse-router.mlir.
+  }];
+}
+
 def FuseRowsPass : LLM_FusionPass<"rows", [
     Option<"maxRow", "max-row", "int64_t", "16384",
            "Longest row to fuse, in elements; rows of which no element needs another are cut.">]> {
@@ -185,11 +246,10 @@ def SimplifyPass : Pass<"llm-simplify", "::mlir::ModuleOp"> {
   let summary = "Compute the same with fewer operations";
   let description = [{
     Before: any model. After: none of the named simplifications (`llmc-opt
-    --list-simplifications`) applies any more. Numbers: the same bits, but for those that
-    `fold-scales` asks for and for the sign of a zero (`identity`). Every decision is a remark
-    of category `simplify`: passed, or missed with the predicate that failed. A weight family
-    keeps the layers that still read it; one that nothing reads any more is dropped with a
-    remark.
+    --list-simplifications`) applies any more. Numbers: the same bits, but for what
+    `fold-scales` asks for. Every decision is a remark of category `simplify`: passed, or
+    missed with the predicate that failed. A weight family keeps the layers that still read
+    it; one that nothing reads any more is dropped with a remark.
 
     `max-context` is the longest sequence that the program will ever see. Where a bound of the
     program cannot be reached for that reason and is dropped, the facts of the model say so
@@ -204,6 +264,21 @@ def SimplifyPass : Pass<"llm-simplify", "::mlir::ModuleOp"> {
            "Also fold factors where sums round otherwise than before.">,
     Option<"maxContext", "max-context", "int64_t", "0",
            "Positions of the longest sequence; 0: the context_length of the model.">];
+}
+
+//===----------------------------------------------------------------------===//
+// Operations that llmc lacks
+//===----------------------------------------------------------------------===//
+
+def ExpandCompositesPass : Pass<"llm-expand-composites", "::mlir::ModuleOp"> {
+  let summary = "Replace composites by the functions that define them";
+  let description = [{
+    Before: `llm.composite`, and functions marked `llm.implements`. After: the ops of the
+    functions in place of the composites, at locations that name both; the functions are
+    gone. Numbers: unchanged. A passed remark `composite` for each kind of composite.
+
+    Example: test/Dialect/LLM/expand-composites.mlir.
+  }];
 }
 
 #endif // LLMC_DIALECT_LLM_TRANSFORMS_PASSES

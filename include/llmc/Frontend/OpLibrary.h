@@ -1,0 +1,54 @@
+//===- OpLibrary.h - operations defined by functions ------------*- C++ -*-===//
+//
+// An op library is an .mlir file whose functions marked `llm.implements` define
+// operations that llmc lacks (docs/Extending.md). A function is written for example
+// sizes and settings; each call of a description makes one for its own.
+//
+//===----------------------------------------------------------------------===//
+#ifndef LLMC_FRONTEND_OPLIBRARY_H
+#define LLMC_FRONTEND_OPLIBRARY_H
+
+#include "llmc/Frontend/OpSignatures.h"
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/IR/OwningOpRef.h"
+#include "llvm/ADT/StringMap.h"
+
+#include <memory>
+
+namespace llmc::frontend {
+
+/// Why a file cannot be given to MLIR's parser, which recurses over nested regions and brackets:
+/// one that is nested more deeply than any program is refused before it can exhaust the stack.
+/// Empty where it can.
+std::string whyNotParsed(const std::string &path);
+
+class OpLibrary {
+public:
+  /// Reads and checks files. Throws InputError with file, line and function.
+  static std::shared_ptr<const OpLibrary> read(const std::vector<std::string> &files,
+                                               mlir::MLIRContext &context);
+
+  const OpSignatures &signatures() const { return *ops; }
+  std::shared_ptr<const OpSignatures> sharedSignatures() const { return ops; }
+  /// The definition of an operation, null for one that no library has.
+  mlir::func::FuncOp find(llvm::StringRef op) const { return functions.lookup(op); }
+
+private:
+  void addFile(const std::string &file, mlir::MLIRContext &context);
+
+  std::vector<mlir::OwningOpRef<mlir::ModuleOp>> modules;
+  llvm::StringMap<mlir::func::FuncOp> functions;
+  std::shared_ptr<OpSignatures> ops = std::make_shared<OpSignatures>();
+};
+
+/// A copy of `definition`, for arguments of `types` and these settings, at the end of `module`
+/// under the name `symbol`. Throws InputError with what does not fit, and where in the library.
+mlir::func::FuncOp instantiate(mlir::func::FuncOp definition, llvm::ArrayRef<mlir::Type> types,
+                               mlir::DictionaryAttr settings, llvm::StringRef symbol,
+                               mlir::ModuleOp module);
+
+} // namespace llmc::frontend
+
+#endif // LLMC_FRONTEND_OPLIBRARY_H

@@ -1,0 +1,78 @@
+//===- Plugins.cpp - dialects and passes of others ------------------------===//
+#include "llmc/Pipelines/Plugins.h"
+
+#include "mlir/Tools/Plugins/DialectPlugin.h"
+#include "mlir/Tools/Plugins/PassPlugin.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/Support/FileSystem.h"
+
+#include <mutex>
+
+using namespace mlir;
+
+namespace llmc {
+
+namespace {
+struct Loaded {
+  std::mutex mutex;
+  std::vector<DialectPlugin> dialects;
+  std::vector<std::string> passFiles;
+};
+} // namespace
+
+static Loaded &loaded() {
+  static Loaded instance;
+  return instance;
+}
+
+/// The loader's words, with what they leave out.
+static std::string problemOf(StringRef path, StringRef flag, llvm::Error error) {
+  std::string text = llvm::toString(std::move(error));
+  bool isFile = llvm::sys::fs::is_regular_file(path);
+  return (flag + "=" + path + ": " + (isFile ? StringRef(text) : StringRef("no such file"))).str() +
+         (isFile ? "; a plug-in is built against this llmc and its MLIR (docs/Extending.md)" : "");
+}
+
+std::string loadDialectPlugin(const std::string &path) {
+  auto plugin = DialectPlugin::load(path);
+  if (!plugin)
+    return problemOf(path, "--load-dialect-plugin", plugin.takeError());
+  std::lock_guard guard(loaded().mutex);
+  bool isKnown = llvm::any_of(loaded().dialects, [&](const DialectPlugin &known) {
+    return known.getFilename() == plugin->getFilename();
+  });
+  if (!isKnown)
+    loaded().dialects.push_back(*plugin);
+  return "";
+}
+
+std::string loadPassPlugin(const std::string &path) {
+  auto plugin = PassPlugin::load(path);
+  if (!plugin)
+    return problemOf(path, "--load-pass-plugin", plugin.takeError());
+  std::lock_guard guard(loaded().mutex);
+  if (llvm::is_contained(loaded().passFiles, path))
+    return "";
+  loaded().passFiles.push_back(path);
+  plugin->registerPassRegistryCallbacks();
+  return "";
+}
+
+void registerPluginDialects(DialectRegistry &registry) {
+  std::lock_guard guard(loaded().mutex);
+  for (DialectPlugin &plugin : loaded().dialects)
+    plugin.registerDialectRegistryCallbacks(registry);
+}
+
+std::string pluginOfDialect(StringRef dialect) {
+  std::lock_guard guard(loaded().mutex);
+  for (DialectPlugin &plugin : loaded().dialects) {
+    DialectRegistry registry;
+    plugin.registerDialectRegistryCallbacks(registry);
+    if (llvm::is_contained(registry.getDialectNames(), dialect))
+      return plugin.getFilename().str();
+  }
+  return "";
+}
+
+} // namespace llmc
