@@ -4,10 +4,12 @@
 #include "ArtifactFolder.h"
 #include "CheckPasses.h"
 #include "Dumps.h"
-#include "Explain.h"
 #include "Package.h"
+#include "PlanRun.h"
 #include "Progress.h"
+#include "Reproducer.h"
 #include "SeededWeights.h"
+#include "Seeing.h"
 #include "WorkerTeam.h"
 #include "llmc/Dialect/Plan/IR/PlanOps.h"
 #include "llmc/Frontend/ResolvedModel.h"
@@ -60,22 +62,28 @@ constexpr uint64_t checkedCheckpointBytes = uint64_t(64) << 20;
 
 class Compilation {
 public:
-  /// `explanation` is null without --explain.
-  Compilation(const CompileOptions &options, MLIRContext &context, Explanation *explanation,
+  Compilation(const CompileOptions &options, MLIRContext &context, Seeing &seeing,
               Progress &progress, llvm::raw_ostream &out)
-      : options(options), context(context), explanation(explanation), progress(progress),
-        out(out) {}
+      : options(options), context(context), seeing(seeing), progress(progress), out(out) {}
 
   LogicalResult run();
   /// Whether llmc and not the input is at fault.
   bool failedInternally() const { return internal; }
 
 private:
+  /// What --check-passes found, until the passes have ended.
+  struct Found {
+    QuietCopy program;
+    Replay replay;
+  };
   bool internal = false;
   LogicalResult import();
   void startPassChecks();
   /// Passes, dumps and what --emit asks for; true when the work ends here.
   FailureOr<bool> runPhase(Phase phase);
+  /// The passes that show a difference which `pass` of `phase` made, for --pass-pipeline.
+  std::string pipelineOf(Phase phase, Pass *pass);
+  void writeReproducerOf(Found &found);
   LogicalResult runPasses(Phase phase);
   /// Prints what --emit asks for once `phase` is done; true when that ends the work.
   FailureOr<bool> emit(Phase phase);
@@ -83,11 +91,15 @@ private:
 
   const CompileOptions &options;
   MLIRContext &context;
-  Explanation *explanation;
+  Seeing &seeing;
   Progress &progress;
   llvm::raw_ostream &out;
   ImportedModel model;
   std::unique_ptr<PassChecker> checker;
+  /// The checkpoint that passes are checked with, null: drawn weights.
+  std::shared_ptr<const frontend::Checkpoint> checkedWeights;
+  StepLimits limits;
+  std::optional<Found> found;
 };
 
 /// Only the logits are seen from outside.
@@ -119,6 +131,17 @@ LogicalResult Compilation::import() {
   return success();
 }
 
+/// Steps that the plan has room for.
+static StepLimits stepLimits(ModuleOp module, const DeploymentOptions &deployment) {
+  int64_t context = deployment.maxContext;
+  auto facts = module->getAttrOfType<DictionaryAttr>("llm.model");
+  auto length = facts ? facts.getAs<IntegerAttr>("context_length") : IntegerAttr();
+  if (!context && length)
+    context = std::min<int64_t>(length.getInt(), 4096);
+  return {deployment.maxTokens, deployment.maxOutputs, deployment.maxSequences,
+          context > 0 ? context : INT64_MAX};
+}
+
 void Compilation::startPassChecks() {
   std::shared_ptr<reference::WeightSource> weights = std::make_shared<SeededWeights>();
   if (model.resolved && model.resolved->source->checkpoint) {
@@ -126,39 +149,89 @@ void Compilation::startPassChecks() {
     uint64_t bytes = 0;
     for (const frontend::CheckpointTensor &tensor : checkpoint->tensors())
       bytes += tensor.byteSize;
-    if (checkpoint->hasData() && bytes <= checkedCheckpointBytes)
+    if (checkpoint->hasData() && bytes <= checkedCheckpointBytes) {
       weights = std::make_shared<reference::CheckpointWeights>(checkpoint);
+      checkedWeights = checkpoint;
+    }
   }
   PassCheckOptions check;
   check.threads = options.threads ? options.threads : context.getNumThreads();
-  if (explanation)
+  check.limits = limits = stepLimits(*model.module, options.phase.deployment);
+  check.plans = std::make_shared<PlanRunner>(checkedWeights, check.threads);
+  if (seeing.gathers())
     check.report = [this](StringRef pass, StringRef text) {
-      explanation->add("check", pass, "-", text);
+      seeing.add("check", pass, "-", text);
     };
   checker = std::make_unique<PassChecker>(std::move(weights), std::move(check));
+}
+
+std::string Compilation::pipelineOf(Phase phase, Pass *pass) {
+  std::string text;
+  llvm::raw_string_ostream out(text);
+  if (phase < Phase::Plan) {
+    bool nests = pass->getOpName() && *pass->getOpName() != ModuleOp::getOperationName();
+    out << "builtin.module(" << (nests ? *pass->getOpName() + "(" : Twine());
+    pass->printAsTextualPipeline(out);
+    out << (nests ? "))" : ")");
+    return text;
+  }
+  PassManager pm(&context, ModuleOp::getOperationName());
+  buildPhasePipeline(pm, Phase::Plan, options.phase);
+  if (phase == Phase::Kernels)
+    buildPhasePipeline(pm, Phase::Kernels, options.phase);
+  pm.printAsTextualPipeline(out);
+  return text;
+}
+
+/// Seconds that a reproducer may take to become small.
+constexpr double reproducerSeconds = 60;
+
+void Compilation::writeReproducerOf(Found &found) {
+  progress.clearLine();
+  if (options.reproducer.empty()) {
+    llvm::errs() << "llmc-opt: note: --reproducer=DIR writes the smallest program that shows it\n";
+    return;
+  }
+  std::string told;
+  std::string problem = writeReproducer(*found.program.module, std::move(found.replay),
+                                        options.reproducer, reproducerSeconds, told);
+  if (problem.empty())
+    llvm::errs() << "llmc-opt: note: reproducer " << told << "\n";
+  else
+    llvm::errs() << "llmc-opt: error: no reproducer: " << problem << "\n";
 }
 
 LogicalResult Compilation::runPasses(Phase phase) {
   PassManager pm(&context, ModuleOp::getOperationName());
   pm.enableVerifier(true);
   buildPhasePipeline(pm, phase, options.phase);
-  if (!checker || phase > Phase::Optimize)
+  if (checker) {
+    checker->onDifference = [this, phase](const PassDifference &, ModuleOp program, Pass *pass) {
+      found = Found{quietCopy(program),
+                    {pipelineOf(phase, pass), checkedWeights, limits,
+                     options.threads ? options.threads : 1, options.instrument,
+                     options.instrumentFlag}};
+    };
+    pm.addInstrumentation(checker->makeInstrumentation());
+  }
+  if (options.instrument)
+    options.instrument(pm);
+  if (!checker)
     return pm.run(*model.module);
   // A check evaluates the whole program: no pass may change another function meanwhile.
-  pm.addInstrumentation(checker->makeInstrumentation());
   context.disableMultithreading();
   LogicalResult result = pm.run(*model.module);
   context.enableMultithreading();
+  if (found && found->program.module)
+    writeReproducerOf(*found);
   return failure(failed(result) || checker->hasFailed());
 }
 
 FailureOr<bool> Compilation::runPhase(Phase phase) {
-  if (failed(runPasses(phase)))
+  if (failed(seeing.before(phase, *model.module)) || failed(runPasses(phase)))
     return failure();
-  if (explanation) {
-    progress.clearLine();
-    explanation->endPhase(phase, *model.module);
-  }
+  progress.clearLine();
+  seeing.after(phase, *model.module);
   if (failed(dumpPhase(options.dumpPhases, phase, *model.module)))
     return failure();
   return emit(phase);
@@ -166,6 +239,9 @@ FailureOr<bool> Compilation::runPhase(Phase phase) {
 
 FailureOr<bool> Compilation::emit(Phase phase) {
   ModuleOp module = *model.module;
+  auto seen = seeing.emit(phase, module, out);
+  if (failed(seen) || *seen)
+    return seen;
   if (options.emit == "llm" && (phase == Phase::Optimize || phase == options.to)) {
     module.print(out);
     out << "\n";
@@ -254,7 +330,6 @@ int compileModel(const CompileOptions &options, llvm::raw_ostream &out) {
     return 1;
   }
   Progress progress(/*line=*/true);
-  Explanation explanation(llvm::errs());
   llvm::StdThreadPool pool(llvm::hardware_concurrency(options.threads));
   std::unique_ptr<MLIRContext> owned = makeModelContext();
   MLIRContext &context = *owned;
@@ -266,13 +341,12 @@ int compileModel(const CompileOptions &options, llvm::raw_ostream &out) {
     printDiagnostic(diagnostic);
     return success();
   });
-  if (options.explain)
-    explanation.attachTo(context);
-  Compilation compilation(options, context, options.explain ? &explanation : nullptr, progress, out);
+  Seeing seeing(options, context);
+  Compilation compilation(options, context, seeing, progress, out);
   LogicalResult result = compilation.run();
   progress.clearLine();
-  if (options.explain)
-    explanation.printTotals();
+  if (failed(seeing.finish(succeeded(result))))
+    result = failure();
   if (options.timing)
     progress.printTiming(llvm::errs());
   bool written = wasWritten(out);

@@ -1,10 +1,8 @@
-//===- Explain.cpp - the decisions of a compilation, for people -----------===//
+//===- Explain.cpp - the decisions of a compilation -----------------------===//
 #include "Explain.h"
 
 #include "LocationText.h"
 #include "llmc/Dialect/LLM/IR/LLMDialect.h"
-
-#include "llvm/Support/Format.h"
 
 using namespace mlir;
 
@@ -25,6 +23,54 @@ private:
 
 } // namespace
 
+//===----------------------------------------------------------------------===//
+// Layers
+//===----------------------------------------------------------------------===//
+
+std::string rangesText(ArrayRef<int64_t> layers) {
+  std::string text;
+  for (size_t i = 0; i < layers.size();) {
+    size_t end = i + 1;
+    while (end < layers.size() && layers[end] == layers[end - 1] + 1)
+      ++end;
+    text += (text.empty() ? "" : ", ") + std::to_string(layers[i]);
+    if (end > i + 1)
+      text += (end > i + 2 ? " to " : ", ") + std::to_string(layers[end - 1]);
+    i = end;
+  }
+  return text;
+}
+
+void LayerKinds::learn(ModuleOp module) {
+  llvm::StringMap<std::vector<int64_t>> found;
+  module.walk([&](llm::RepeatOp repeat) {
+    auto callees = repeat.getCallees().getAsRange<FlatSymbolRefAttr>();
+    int64_t period = int64_t(repeat.getCallees().size());
+    for (auto [j, callee] : llvm::enumerate(callees))
+      for (int64_t r = 0; r < int64_t(repeat.getCount()); ++r)
+        found[callee.getValue()].push_back(int64_t(repeat.getFrom()) + r * period + int64_t(j));
+  });
+  if (found.empty())
+    return;
+  for (auto &entry : found)
+    llvm::sort(entry.second);
+  known = std::move(found);
+}
+
+int64_t LayerKinds::runs(StringRef function) const {
+  auto found = known.find(function);
+  return found == known.end() ? 1 : int64_t(found->second.size());
+}
+
+std::string LayerKinds::layers(StringRef function) const {
+  auto found = known.find(function);
+  return found == known.end() ? std::string() : rangesText(found->second);
+}
+
+//===----------------------------------------------------------------------===//
+// Gathering
+//===----------------------------------------------------------------------===//
+
 void Explanation::attachTo(MLIRContext &context) {
   remark::RemarkCategories everything{std::nullopt, ".*", ".*", ".*", ".*"};
   (void)remark::enableOptimizationRemarks(context, std::make_unique<ExplainStreamer>(*this),
@@ -39,7 +85,7 @@ void Explanation::add(StringRef outcome, StringRef name, StringRef location, Str
   decision.location = location.str();
   decision.text = text.str();
   std::lock_guard guard(lock);
-  decisions.push_back(std::move(decision));
+  taken.push_back({"", std::move(decision)});
 }
 
 static StringRef outcomeOf(llvm::remarks::Type type) {
@@ -55,17 +101,28 @@ static StringRef outcomeOf(llvm::remarks::Type type) {
   }
 }
 
+/// Facts for machines: their texts differ where nothing that people decide does.
+static bool isSilent(StringRef key) { return key == "kernel" || key == "kind"; }
+
 void Explanation::add(const remark::detail::Remark &remark) {
+  if (paused)
+    return;
   Decision decision;
   decision.outcome = outcomeOf(remark.getRemarkType()).str();
   decision.name = remark.getRemarkName().str();
+  decision.category = remark.getCategoryName().str();
   decision.location = locationText(remark.getLocation());
-  decision.function = remark.getFunction().str();
   for (const remark::detail::Remark::Arg &arg : remark.getArgs()) {
-    if (!decision.text.empty() && !StringRef(decision.text).ends_with(" "))
-      decision.text += arg.key == "Remark" ? "" : " ";
     bool isText = arg.key == "Remark" || arg.key == "Reason";
-    decision.text += isText ? arg.val : arg.key + "=" + arg.val;
+    if (!isText)
+      decision.facts.emplace_back(arg.key, arg.val);
+    if (arg.key == "predicate")
+      decision.predicate = arg.val;
+    if (!isSilent(arg.key)) {
+      if (!decision.text.empty() && !StringRef(decision.text).ends_with(" "))
+        decision.text += arg.key == "Remark" ? "" : " ";
+      decision.text += isText ? arg.val : arg.key + "=" + arg.val;
+    }
     int64_t number = 0;
     if (isText || StringRef(arg.val).getAsInteger(10, number))
       continue;
@@ -74,55 +131,95 @@ void Explanation::add(const remark::detail::Remark &remark) {
     else if (arg.key == "bytes_per_token_saved")
       decision.bytesSaved = number;
   }
+  // What a remark calls an unnamed function.
+  StringRef function = remark.getFunction();
+  if (function.starts_with("<"))
+    function = "";
   std::lock_guard guard(lock);
-  decisions.push_back(std::move(decision));
+  taken.push_back({function.str(), std::move(decision)});
 }
 
-/// How often a step runs each layer function.
-static llvm::StringMap<int64_t> callsPerStep(ModuleOp module) {
-  llvm::StringMap<int64_t> calls;
-  module.walk([&](llm::RepeatOp repeat) {
-    for (auto callee : repeat.getCallees().getAsRange<FlatSymbolRefAttr>())
-      calls[callee.getValue()] += int64_t(repeat.getCount());
-  });
-  return calls;
-}
-
-void Explanation::endPhase(Phase phase, ModuleOp module) {
+size_t Explanation::endPhase(Phase phase) {
   std::lock_guard guard(lock);
-  if (decisions.empty())
-    return;
-  llvm::StringMap<int64_t> calls = callsPerStep(module);
-  size_t nameWidth = 0, locationWidth = 0;
-  for (const Decision &decision : decisions) {
-    nameWidth = std::max(nameWidth, decision.name.size());
-    // One long path must not push every reason off the screen.
-    if (decision.location.size() <= 60)
-      locationWidth = std::max(locationWidth, decision.location.size());
+  size_t first = decided.size();
+  llvm::StringMap<size_t> known;
+  for (Taken &each : taken) {
+    const Decision &d = each.decision;
+    std::string key = d.outcome + '\0' + d.name + '\0' + d.location + '\0' + d.text;
+    auto [found, isNew] = known.try_emplace(key, decided.size());
+    if (isNew)
+      decided.push_back({phase, std::move(each.decision), {}});
+    decided[found->second].functions[each.function]++;
   }
-  out << "phase " << phaseName(phase) << "\n";
-  for (const Decision &decision : decisions) {
-    out << "  " << llvm::left_justify(decision.outcome, 6) << "  "
-        << llvm::left_justify(decision.name, unsigned(nameWidth)) << "  "
-        << llvm::left_justify(decision.location, unsigned(locationWidth)) << "  "
-        << decision.text << "\n";
-    auto called = calls.find(decision.function);
-    int64_t times = called == calls.end() ? 1 : called->second;
-    launchesSaved += decision.launchesSaved * times;
-    bytesSaved += decision.bytesSaved * times;
-    passed += decision.outcome == "passed";
-    missed += decision.outcome == "missed" || decision.outcome == "failed";
-  }
-  decisions.clear();
+  taken.clear();
+  return first;
 }
 
-void Explanation::printTotals() {
-  std::lock_guard guard(lock);
-  if (passed + missed == 0)
-    return;
-  out << "total: " << passed << " passed, " << missed << " missed; over all layers fusion saves "
-      << launchesSaved << " launches a step and " << bytesSaved
-      << " bytes of activations a token\n";
+int64_t Explanation::times(const DecisionGroup &group) const {
+  int64_t times = 0;
+  for (auto &[function, places] : group.functions)
+    times += places * layerKinds.runs(function);
+  return times;
+}
+
+Explanation::Totals Explanation::totals() const {
+  Totals sum;
+  for (const DecisionGroup &group : decided) {
+    int64_t places = 0;
+    for (auto &[function, count] : group.functions)
+      places += count;
+    sum.passed += group.decision.outcome == "passed" ? places : 0;
+    sum.missed +=
+        group.decision.outcome == "missed" || group.decision.outcome == "failed" ? places : 0;
+    sum.launchesSaved += group.decision.launchesSaved * times(group);
+    sum.bytesSaved += group.decision.bytesSaved * times(group);
+  }
+  return sum;
+}
+
+//===----------------------------------------------------------------------===//
+// JSON
+//===----------------------------------------------------------------------===//
+
+llvm::json::Value Explanation::toJson() const {
+  llvm::json::Array kinds, decisions;
+  llvm::StringMap<bool> seen;
+  for (const DecisionGroup &group : decided) {
+    llvm::json::Array places;
+    for (auto &[function, count] : group.functions) {
+      places.push_back(llvm::json::Object{{"function", function}, {"places", count}});
+      if (!function.empty() && seen.try_emplace(function, true).second)
+        kinds.push_back(llvm::json::Object{{"function", function},
+                                           {"runs", layerKinds.runs(function)},
+                                           {"layers", layerKinds.layers(function)}});
+    }
+    const Decision &d = group.decision;
+    llvm::json::Object facts;
+    for (auto &[key, value] : d.facts) {
+      int64_t number = 0;
+      if (StringRef(value).getAsInteger(10, number))
+        facts[key] = llvm::json::fixUTF8(value);
+      else
+        facts[key] = number;
+    }
+    decisions.push_back(llvm::json::Object{{"phase", phaseName(group.phase)},
+                                           {"outcome", d.outcome},
+                                           {"name", d.name},
+                                           {"category", d.category},
+                                           {"location", llvm::json::fixUTF8(d.location)},
+                                           {"text", llvm::json::fixUTF8(d.text)},
+                                           {"predicate", d.predicate},
+                                           {"facts", std::move(facts)},
+                                           {"functions", std::move(places)},
+                                           {"times", times(group)}});
+  }
+  Totals sum = totals();
+  return llvm::json::Object{{"kinds", std::move(kinds)},
+                            {"decisions", std::move(decisions)},
+                            {"totals", llvm::json::Object{{"passed", sum.passed},
+                                                          {"missed", sum.missed},
+                                                          {"launches_saved", sum.launchesSaved},
+                                                          {"bytes_per_token_saved", sum.bytesSaved}}}};
 }
 
 } // namespace llmc

@@ -85,14 +85,18 @@ LogicalResult Converter::lowerPut(PutOp put) {
   // In place where nobody needs the value as it was.
   if (!diesAt(*buffer, put) || buffer->overlaps(*row)) {
     RowBuffer own = newBuffer("put", buffer->width, buffer->rows);
-    if (failed(copyRows(*buffer, own, put.getLoc())))
+    if (failed(copyRows(*buffer, own, put.getLoc(), "the rows without the new one are still needed")))
       return failure();
     *buffer = own;
   }
   int64_t width = shapeOf(put.getInput())[2];
   RowOperand to{1, buffer->stride, buffer->offset + int64_t(put.getNumber()) * width};
+  // The other rows of heads are not touched.
   SmallVector<plan::UseAttr> uses{use(*row, plan::Access::Read),
-                                  use(*buffer, plan::Access::ReadWrite)};
+                                  use(buffer->slice, plan::Access::ReadWrite)};
+  RowBuffer written = *buffer;
+  written.width = width;
+  touch(written, plan::Access::Write);
   if (put.getLayer()) {
     to.chooser = 2;
     to.chooserStep = width;
@@ -122,8 +126,10 @@ LogicalResult Converter::lowerConcat(ConcatOp concat) {
     program.output(
         program.input(RowOperand{0, buffer->stride, buffer->offset, heads == 1 ? 0 : width}),
         RowOperand{1, out->stride, out->offset + at, heads == 1 ? 0 : total});
+    RowBuffer written = *out;
+    written.width = heads * width;
     launch(concat.getLoc(), kernels::describeKernel(module.getContext(), program),
-           {use(*buffer, plan::Access::Read), use(*out, plan::Access::Write)},
+           {use(*buffer, plan::Access::Read), use(written, plan::Access::Write)},
            items(heads, out->rows), concat->getName().getStringRef());
     at += width;
   }
@@ -150,8 +156,10 @@ LogicalResult Converter::lowerTranspose(TransposeOp transpose) {
     RowOperand to{1, out.stride, out.offset + line * (byHead ? 1 : heads), byHead ? heads : 1};
     RowProgram program(1, length);
     program.output(program.input(from), to);
+    RowBuffer read = *buffer, written = out;
+    read.width = written.width = length;
     launch(transpose.getLoc(), kernels::describeKernel(module.getContext(), program),
-           {use(*buffer, plan::Access::Read), use(out, plan::Access::Write)},
+           {use(read, plan::Access::Read), use(written, plan::Access::Write)},
            items(length, out.rows), transpose->getName().getStringRef());
   }
   bind(transpose.getResult(), out);

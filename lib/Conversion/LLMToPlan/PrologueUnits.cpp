@@ -128,6 +128,7 @@ FailureOr<kernels::HeadRows> Converter::pathRows(Value source, int64_t first, in
   auto buffer = bufferOf(source, unit.op);
   if (failed(buffer))
     return failure();
+  touch(*buffer, plan::Access::Read);
   unsigned operand = unsigned(uses.size());
   for (auto [i, other] : llvm::enumerate(uses))
     if (other.getSymbol().getValue() == buffer->slice)

@@ -52,7 +52,7 @@ LogicalResult Converter::convertAllReduce(shard::AllReduceOp reduce) {
   // In place: the rank's own part must be whole rows that nothing reads afterwards.
   if (!sum.isWholeSlice() || !diesAt(sum, reduce)) {
     sum = newBuffer("reduced", buffer->width, buffer->rows);
-    if (failed(copyRows(*buffer, sum, reduce.getLoc())))
+    if (failed(copyRows(*buffer, sum, reduce.getLoc(), "the rank's own part is still needed")))
       return failure();
   }
   MLIRContext *context = module.getContext();

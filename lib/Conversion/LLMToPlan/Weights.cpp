@@ -140,6 +140,7 @@ FailureOr<Converter::PackedWeight> Converter::packPanels(Location loc, ArrayRef<
                                     interleave ? 16 : 0, bytes * matrices, sources, matrices);
   if (failed(markSplit(op, weights)))
     return failure();
+  describeWeights(op);
   packed[key] = weight;
   return weight;
 }
@@ -203,6 +204,7 @@ FailureOr<Converter::PackedWeight> Converter::packVectors(Location loc, ArrayRef
                                     align64(rows * 4) * matrices, sources, matrices);
   if (failed(markSplit(op, weights)))
     return failure();
+  describeWeights(op);
   packed[key] = weight;
   return weight;
 }
@@ -236,6 +238,7 @@ FailureOr<Converter::PackedWeight> Converter::packMatrix(Location loc, Value wei
                                     {sourceOf(family, rows, false, false, *layers)});
   if (failed(markSplit(op, weight)))
     return failure();
+  describeWeights(op);
   packed[key] = matrix;
   return matrix;
 }
