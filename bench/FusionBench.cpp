@@ -7,7 +7,8 @@
 // same bits. Manual time is that of one body of each; counters:
 //
 //   fused, unfused              microseconds of one body: the lower quartile of the turns, since
-//                               other work on the machine only ever adds
+//                               other work on the machine only ever adds; with one thread, the
+//                               processor's time
 //   ratio                       unfused / fused of these
 //   launches, launches_unfused  of one body
 //
@@ -32,7 +33,7 @@
 #include "llvm/Support/xxhash.h"
 #include <algorithm>
 #include <benchmark/benchmark.h>
-#include <chrono>
+#include <ctime>
 #include <filesystem>
 #include <iostream>
 #include <map>
@@ -365,7 +366,14 @@ double lowerQuartile(std::vector<double> values) {
   return *middle;
 }
 
-void measure(benchmark::State &state, Case &bench, Rows rows) {
+/// Seconds; of one thread those of the processor, which do not count what others do meanwhile.
+double now(int threads) {
+  timespec time;
+  clock_gettime(threads == 1 ? CLOCK_THREAD_CPUTIME_ID : CLOCK_MONOTONIC, &time);
+  return double(time.tv_sec) + double(time.tv_nsec) * 1e-9;
+}
+
+void measure(benchmark::State &state, Case &bench, Rows rows, int threads) {
   int64_t length = rows.tokens + rows.past, blocks = (length + blockTokens - 1) / blockTokens;
   std::vector<int32_t> positions(rows.tokens), sequences(rows.tokens, 0), table(blocks),
       chosen(rows.tokens), starts = {0, int32_t(rows.tokens)}, lengths = {int32_t(length)},
@@ -395,11 +403,10 @@ void measure(benchmark::State &state, Case &bench, Rows rows) {
   if (a.empty() || a.size() != b.size() || std::memcmp(a.data(), b.data(), a.size() * 4))
     die(bench.name + ": fused and unfused differ");
 
-  using Clock = std::chrono::steady_clock;
-  auto timed = [](Program &program) {
-    Clock::time_point begin = Clock::now();
+  auto timed = [&](Program &program) {
+    double begin = now(threads);
     program.run();
-    return std::chrono::duration<double>(Clock::now() - begin).count() / bodiesOfStep;
+    return (now(threads) - begin) / bodiesOfStep;
   };
   std::vector<double> fused, unfused;
   for (auto _ : state) {
@@ -462,8 +469,8 @@ int main(int argc, char **argv) {
       for (Rows rows : bench.steps) {
         std::string name = bench.pattern + "/" + bench.name + "/" + std::to_string(rows.tokens) +
                            (rows.past ? "+" + std::to_string(rows.past) : "");
-        benchmark::RegisterBenchmark(name.c_str(), [&bench, rows](benchmark::State &state) {
-          measure(state, bench, rows);
+        benchmark::RegisterBenchmark(name.c_str(), [&bench, rows, threads](benchmark::State &state) {
+          measure(state, bench, rows, threads);
         })->UseManualTime()->Unit(benchmark::kMicrosecond);
       }
     benchmark::RunSpecifiedBenchmarks();

@@ -4,8 +4,8 @@
     utils/compare_fusion.py --bin BIN [--rounds N] [--prompt-tokens N] [--generate-tokens N] [--threads N]
                             [--disable-fusion NAME]... [--json] [MODEL...]
 
-MODEL is what llmc-opt takes; a folder with a config.json alone stands for its twin (llmc twin). Without MODEL: twins
-of the kinds of the catalogue in KINDS, and the models below ../shared/real where there are some. Each is compiled twice,
+MODEL is what llmc-opt takes; a config without weights, or a name of the catalogue, stands for its twin (llmc twin).
+Without MODEL: twins of the catalogue's KINDS, and the .gguf files in ../shared/real where there are some. Each is compiled twice,
 with all fusions and with none (or, with --disable-fusion, without those named), and llmc bench runs both by turns, so
 that what disturbs one disturbs the other. Both artifacts must give the same next tokens.
 
@@ -26,8 +26,8 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 SHARED = ROOT.parent / "shared"
 
-# One of each kind: dense, experts, latent attention, recurrent beside full attention, gated attention.
-KINDS = ["Qwen3ForCausalLM", "MixtralForCausalLM", "DeepseekV3ForCausalLM", "Qwen3NextForCausalLM", "AfmoeForCausalLM"]
+# One of each kind: dense, experts, latent attention, recurrent, gated attention beside recurrent layers.
+KINDS = ["qwen3-0.6b", "mixtral-8x7b", "deepseek-v3", "nemotron-h-56b", "qwen3-next-80b-a3b"]
 
 
 def call(*command):
@@ -35,18 +35,6 @@ def call(*command):
     if done.returncode:
         sys.exit(f"{' '.join(map(str, command[:4]))} …: exit {done.returncode}: {done.stderr.strip()[:400]}")
     return done.stdout
-
-
-def of_kind(kind):
-    """A config of the catalogue, or of ../shared, whose first class is `kind`."""
-    for folder in (ROOT / "models" / "catalogue", SHARED / "models"):
-        for file in sorted(folder.rglob("*.json")):
-            try:
-                if json.loads(file.read_text()).get("architectures", [""])[0] == kind:
-                    return file
-            except (ValueError, AttributeError, IndexError):
-                continue
-    return None
 
 
 class Tools:
@@ -59,12 +47,11 @@ class Tools:
     def model(self, given, number):
         """The model itself, or its twin where there are no weights."""
         path = Path(given)
-        config = path / "config.json" if path.is_dir() else path
-        weights = path.is_dir() and (list(path.glob("*.safetensors")) or list(path.glob("*.bin")))
-        if weights or config.suffix not in (".json",):
+        has_weights = any(path.glob("*.safetensors")) if path.is_dir() else path.exists() and path.suffix != ".json"
+        if has_weights:
             return path
         twin = self.folder / f"twin{number}"
-        self.run("llmc", "twin", path, "-o", twin)
+        self.run("llmc", "twin", given, "-o", twin)
         return twin
 
     def compile(self, model, number):
@@ -86,13 +73,8 @@ class Tools:
 def launches(artifact):
     """Launches of a step, repeats counted."""
     def count(steps):
-        total = 0
-        for step in steps:
-            if step.get("step") == "repeat" or "body" in step:
-                total += count(step["body"]) * step["count"] // step.get("period", 1) if "count" in step else 0
-            elif "kernel" in step:
-                total += 1
-        return total
+        return sum("launch" in step or (step["repeat"]["count"] * count(step["repeat"]["steps"]) if "repeat" in step else 0)
+                   for step in steps)
     manifest = json.loads((artifact / "manifest.json").read_text())
     return sum(count(entry["steps"]) for entry in manifest["entries"])
 
@@ -141,9 +123,7 @@ def main():
         parser.error("--rounds must be at least 2: without a spread nothing can be told from noise")
     models = arguments.models
     if not models:
-        models = [found for found in map(of_kind, KINDS) if found] + sorted((SHARED / "real").glob("*.gguf"))
-    if not models:
-        sys.exit("there is no model to compare: name one")
+        models = KINDS + sorted((SHARED / "real").glob("*.gguf"))
     report, failed = [], False
     if not arguments.json:
         print(f"{'model':32} {'launches':>12}  {'prefill tokens/s, ratio':>38}  {'decode tokens/s, ratio':>38}")
@@ -151,7 +131,8 @@ def main():
         with tempfile.TemporaryDirectory(dir=os.environ.get("TMPDIR")) as folder:
             tools = Tools(arguments, folder)
             artifacts = tools.compile(tools.model(given, number), number)
-            row = {"name": Path(given).stem if Path(given).stem != "config" else Path(given).parent.name,
+            path = Path(given)
+            row = {"name": path.parent.name if path.name == "config.json" else path.name,
                    "launches": {"fused": launches(artifacts[0]), "unfused": launches(artifacts[1])},
                    "same_tokens": same_tokens(tools, artifacts), **compare(tools, artifacts)}
         report.append(row)

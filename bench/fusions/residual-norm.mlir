@@ -1,8 +1,8 @@
 // The norm behind a block, its scaled delta, the sum, and the norm of the next block.
-!x = tensor<?x2048xf32>
-!n = !llm.weight<[2048], #llm.dense<f32>>
+!x = tensor<?x1024xf32>
+!n = !llm.weight<[1024], #llm.dense<f32>>
 module attributes {llm.model = {architecture = "bench", layers = 1 : i64}, bench.pattern = "residual-norm",
-    bench.steps = [array<i64: 1, 0>, array<i64: 8, 0>, array<i64: 512, 0>]} {
+    bench.steps = [array<i64: 1, 0>, array<i64: 8, 0>, array<i64: 64, 0>]} {
   llm.weight_family @post "post" : !n
   llm.weight_family @next "next" : !n
   func.func @bench(%x: !x, %d: !x, %batch: !llm.batch) -> (!x, !x, !x, !x) attributes {llm.entry} {
