@@ -1,4 +1,4 @@
-//===- AttentionUnits.cpp - rotary, append, attention, products of heads --===//
+//===- AttentionUnits.cpp - entries, attention, products of heads ---------===//
 #include "Converter.h"
 
 using namespace mlir;
@@ -7,46 +7,16 @@ namespace llmc {
 
 using namespace llm;
 
-static kernels::HeadRows headRows(const RowBuffer &buffer, unsigned operand) {
+kernels::HeadRows headRows(const RowBuffer &buffer, unsigned operand) {
   return {operand, buffer.stride, buffer.offset};
 }
 
-static kernels::PagedState pagedState(CacheType type, int64_t blockTokens) {
+kernels::PagedState pagedState(CacheType type, int64_t blockTokens) {
   ArrayRef<int64_t> shape = type.getShape();
   if (type.getKind() == CacheKind::Entries)
     return {1, shape[1], 0, blockTokens};
   // A latent state keeps keys alone.
   return {shape[0], shape[1], type.getKind() == CacheKind::Latent ? 0 : shape[2], blockTokens};
-}
-
-namespace {
-/// One of q, k, v on its way through the unit: from outside, through norm and rotary.
-struct HeadPath {
-  Value source, last;
-  RMSNormOp norm;
-  RotaryOp rotary;
-};
-} // namespace
-
-/// Walks back from `value` to what the unit reads.
-static LogicalResult tracePath(const Unit &unit, Value value, HeadPath &path) {
-  path.last = value;
-  while (Operation *def = value.getDefiningOp()) {
-    if (!llvm::is_contained(unit.ops, def))
-      break;
-    if (auto rotary = dyn_cast<RotaryOp>(def); rotary && !path.rotary && !path.norm) {
-      path.rotary = rotary;
-      value = rotary.getInput();
-    } else if (auto norm = dyn_cast<RMSNormOp>(def); norm && !path.norm) {
-      path.norm = norm;
-      value = norm.getInput();
-    } else {
-      return def->emitError("stands where the attention prologue kernel has only one norm and "
-                            "then one rotary; disable the fusion attention-prologue");
-    }
-  }
-  path.source = unit.resolve(value);
-  return success();
 }
 
 kernels::Rotary Converter::turnBy(RopeAttr rope, int64_t first,
@@ -68,138 +38,6 @@ kernels::Rotary Converter::turnBy(RopeAttr rope, int64_t first,
   }
   uses.push_back(use(packConstants("frequencies", frequencies)));
   return turn;
-}
-
-LogicalResult Converter::lowerPrologue(const Unit &unit) {
-  MLIRContext *context = module.getContext();
-  Location loc = unit.op->getLoc();
-  auto append = unit.first<KVAppendOp>();
-  SmallVector<RotaryOp> rotaries = unit.all<RotaryOp>();
-  HeadPath q, k;
-  bool hasQ = false, hasK = false;
-  if (append) {
-    hasK = true;
-    if (failed(tracePath(unit, append.getKey(), k)))
-      return failure();
-  }
-  for (RotaryOp rotary : rotaries)
-    if (rotary != k.rotary) {
-      if (hasQ)
-        return rotary.emitError("is a third rotary in one launch; the kernel turns q and k");
-      hasQ = true;
-      if (failed(tracePath(unit, rotary.getResult(), q)))
-        return failure();
-    }
-  if (q.rotary && k.rotary && q.rotary.getRope() != k.rotary.getRope())
-    return unit.op->emitError("q and k turn by different rotary records in one launch; disable "
-                              "the fusion attention-prologue");
-  if (q.rotary && k.rotary && q.rotary.getFirst() != k.rotary.getFirst())
-    return unit.op->emitError("q turns from channel ")
-           << q.rotary.getFirst() << " on and k from " << k.rotary.getFirst()
-           << " in one launch; disable the fusion attention-prologue";
-
-  kernels::PrologueSpec spec;
-  SmallVector<plan::UseAttr> uses;
-  auto addNorm = [&](RMSNormOp norm) -> FailureOr<std::optional<kernels::HeadNorm>> {
-    if (!norm)
-      return std::optional<kernels::HeadNorm>();
-    auto scale = packVectors(norm.getLoc(), {unit.resolve(norm.getScale())}, {}, false);
-    if (failed(scale))
-      return failure();
-    kernels::HeadNorm head;
-    head.scale = unsigned(uses.size());
-    head.eps = float(norm.getEpsilon().convertToDouble());
-    head.offset = float(norm.getOffset().convertToDouble());
-    uses.push_back(use(*scale));
-    return std::optional<kernels::HeadNorm>(head);
-  };
-  /// In place where the value dies here, else into a slice of its own.
-  auto addRows = [&](const HeadPath &path, std::optional<kernels::HeadRows> &rows,
-                     std::optional<kernels::HeadRows> &out, bool needsResult) -> LogicalResult {
-    auto buffer = bufferOf(path.source, unit.op);
-    if (failed(buffer))
-      return failure();
-    unsigned operand = unsigned(uses.size());
-    bool shared = false;
-    for (auto [i, other] : llvm::enumerate(uses))
-      if (other.getSymbol().getValue() == buffer->slice) {
-        operand = unsigned(i);
-        shared = true;
-      }
-    if (!shared)
-      uses.push_back(use(*buffer, plan::Access::Read));
-    rows = headRows(*buffer, operand);
-    if (!needsResult)
-      return success();
-    if (diesAt(*buffer, unit.op)) {
-      uses[operand] = use(*buffer, plan::Access::ReadWrite);
-      bind(unit.resolve(path.last), *buffer);
-      return success();
-    }
-    RowBuffer own = newBuffer("turned", buffer->width, buffer->rows);
-    out = headRows(own, unsigned(uses.size()));
-    uses.push_back(use(own, plan::Access::Write));
-    bind(unit.resolve(path.last), own);
-    return success();
-  };
-
-  plan::Extent rows = plan::Extent::Tokens;
-  if (hasQ) {
-    auto shape = cast<RankedTensorType>(q.last.getType()).getShape();
-    spec.heads = shape[1];
-    spec.state.keyWidth = shape[2];
-    if (failed(addRows(q, spec.q, spec.qOut, true)))
-      return failure();
-    auto norm = addNorm(q.norm);
-    if (failed(norm))
-      return failure();
-    spec.qNorm = *norm;
-  }
-  if (hasK) {
-    auto cacheType = cast<CacheType>(append.getCache().getType());
-    kernels::PagedState state = pagedState(cacheType, options.blockTokens);
-    if (hasQ && spec.state.keyWidth != state.keyWidth)
-      return append.emitError("q is ")
-             << spec.state.keyWidth << " wide and k " << state.keyWidth
-             << "; one launch turns heads of one width: disable the fusion attention-prologue";
-    spec.state = state;
-    bool keySeen = k.last != k.source && unit.isResult(k.last);
-    if (failed(addRows(k, spec.k, spec.kOut, keySeen)))
-      return failure();
-    auto norm = addNorm(k.norm);
-    if (failed(norm))
-      return failure();
-    spec.kNorm = *norm;
-    if (append.getValue()) {
-      HeadPath v;
-      v.source = v.last = unit.resolve(append.getValue());
-      std::optional<kernels::HeadRows> none;
-      if (failed(addRows(v, spec.v, none, false)))
-        return failure();
-    }
-    Value cache = unit.resolve(append.getCache());
-    auto state_ = caches.find(cache);
-    if (state_ == caches.end())
-      return append.emitError("appends to a cache that is no state of this layer");
-    spec.append = unsigned(uses.size());
-    PackedWeight version = state_->second;
-    uses.push_back(use(version, plan::Access::ReadWrite));
-    caches[unit.resolve(append.getResult())] = version;
-  } else {
-    spec.state.blockTokens = options.blockTokens;
-  }
-  if (RotaryOp rotary = q.rotary ? q.rotary : k.rotary) {
-    spec.rotary = turnBy(rotary.getRope(), rotary.getFirst(), uses);
-    if ((hasQ && !q.rotary) || (hasK && !k.rotary)) {
-      if (hasQ && hasK)
-        return unit.op->emitError("only one of q and k turns; one launch turns both: disable the "
-                                  "fusion attention-prologue");
-    }
-  }
-  launch(loc, kernels::describeKernel(context, spec), uses, items(1, rows),
-         isa<FusionOp>(unit.op) ? cast<FusionOp>(unit.op).getPattern()
-                                : unit.op->getName().getStringRef());
-  return success();
 }
 
 LogicalResult Converter::lowerEntryAppend(const Unit &unit) {
@@ -230,9 +68,9 @@ LogicalResult Converter::lowerEntryAppend(const Unit &unit) {
 }
 
 LogicalResult Converter::lowerAttention(const Unit &unit) {
-  Operation *op = unit.ops.front();
-  auto paged = dyn_cast<PagedAttentionOp>(op);
-  auto joint = dyn_cast<JointAttentionOp>(op);
+  auto paged = unit.first<PagedAttentionOp>();
+  auto joint = unit.first<JointAttentionOp>();
+  Operation *op = paged ? paged.getOperation() : joint.getOperation();
   auto of = [&](auto get) { return paged ? get(paged) : get(joint); };
   auto q = bufferOf(unit.resolve(of([](auto op) { return op.getQuery(); })), unit.op);
   if (failed(q))
@@ -259,7 +97,6 @@ LogicalResult Converter::lowerAttention(const Unit &unit) {
   auto outShape = cast<RankedTensorType>(op->getResult(0).getType()).getShape();
   RowBuffer out = newBuffer("attended", outShape[1] * outShape[2], q->rows);
   spec.outStride = out.stride;
-  bind(unit.resolve(op->getResult(0)), out);
   SmallVector<plan::UseAttr> uses{use(*q, plan::Access::Read), use(state->second),
                                   use(out, plan::Access::Write)};
   if (Value given = of([](auto op) { return op.getSinks(); })) {
@@ -295,11 +132,16 @@ LogicalResult Converter::lowerAttention(const Unit &unit) {
     spec.group = cast<CacheType>(joint.getEntries().getType()).getShape()[0];
     uses.push_back(use(entries->second));
   }
+  if (unit.ops.size() > 1 && failed(addTail(unit, spec, uses)))
+    return failure();
+  bind(unit.op->getResult(0), out);
   if (std::string problem = kernels::checkAttention(spec); !problem.empty())
     return op->emitError("has no CPU kernel: ") << problem;
   launch(unit.op->getLoc(), kernels::describeKernel(module.getContext(), spec), uses,
          items(spec.heads / spec.itemHeads, q->rows),
-         paged ? "paged attention" : "attention to positions and entries");
+         isa<FusionOp>(unit.op) ? cast<FusionOp>(unit.op).getPattern()
+         : paged                ? "paged attention"
+                                : "attention to positions and entries");
   return success();
 }
 

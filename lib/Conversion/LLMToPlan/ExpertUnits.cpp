@@ -1,5 +1,5 @@
 //===- ExpertUnits.cpp - routers and the experts they choose --------------===//
-#include "Converter.h"
+#include "LinearParts.h"
 
 #include "llmc/Conversion/TableBound.h"
 
@@ -9,32 +9,19 @@ namespace llmc {
 
 using namespace llm;
 
-/// Of a unit with products of experts: one, and an activation of it, or two and their gate.
+/// Of a unit with products of experts: one, or two that element-wise operations bring together.
 std::optional<Refusal> whyNotExperts(const Unit &unit) {
-  auto products = unit.all<ExpertLinearOp>();
-  auto gate = unit.first<GateOp>();
-  auto activation = unit.first<ActivationOp>();
-  for (Operation *op : unit.ops)
-    if (!isa<ExpertLinearOp>(op) && op != gate.getOperation() && op != activation.getOperation())
-      return Refusal{op, "is not part of the epilogue of a product of experts (bias, gate or "
-                         "activation)"};
-  ExpertLinearOp first = products.front();
-  for (ExpertLinearOp product : products)
-    if (unit.resolve(product.getInput()) != unit.resolve(first.getInput()) ||
-        unit.resolve(product.getChoice()) != unit.resolve(first.getChoice()))
-      return Refusal{product, "has another input or choice than the first product of the launch"};
-  if (gate) {
-    Value g = gate.getGate(), u = gate.getUp();
-    if (products.size() != 2 || activation ||
-        !((g == products[0].getResult() && u == products[1].getResult()) ||
-          (g == products[1].getResult() && u == products[0].getResult())))
-      return Refusal{gate, "does not read the two products of the launch"};
-    return std::nullopt;
+  LinearParts parts;
+  if (std::optional<Refusal> refusal = splitLinear(unit, parts))
+    return refusal;
+  auto first = cast<ExpertLinearOp>(parts.products.front());
+  for (Operation *op : parts.products) {
+    auto product = dyn_cast<ExpertLinearOp>(op);
+    if (!product || unit.resolve(product.getChoice()) != unit.resolve(first.getChoice()))
+      return Refusal{op, "has another choice than the first product of the launch"};
   }
-  if (products.size() != 1)
-    return Refusal{products[1], "is a second product of experts without a gate"};
-  if (activation && (activation.getInput() != first.getResult() || unit.isResult(first.getResult())))
-    return Refusal{activation, "does not take the launch's only product, and all of it"};
+  if (parts.products.size() > 1 && !parts.isPaired())
+    return Refusal{parts.products[1], "is a second product of experts without a gate"};
   return std::nullopt;
 }
 
@@ -44,7 +31,7 @@ FailureOr<RowBuffer> Converter::wholeRows(Value value, const Unit &unit) {
   if (failed(buffer) || buffer->isWholeSlice())
     return buffer;
   RowBuffer own = newBuffer("input", buffer->width, buffer->rows);
-  if (failed(copyRows(*buffer, own, unit.op->getLoc())))
+  if (failed(copyRows(*buffer, own, unit.op->getLoc(), "the kernel reads whole rows, these are columns")))
     return failure();
   return own;
 }
@@ -63,13 +50,14 @@ static StringRef describe(const Unit &unit) {
 }
 
 LogicalResult Converter::lowerExpertLinear(const Unit &unit) {
-  auto products = unit.all<ExpertLinearOp>();
-  auto gate = unit.first<GateOp>();
-  auto activation = unit.first<ActivationOp>();
+  LinearParts parts;
+  splitLinear(unit, parts);
+  bool gated = parts.isPaired();
   // The kernel's panels alternate gate first.
-  if (gate && products.front().getResult() != gate.getGate())
-    std::swap(products[0], products[1]);
-  ExpertLinearOp first = products.front();
+  if (auto gate = unit.first<GateOp>();
+      gate && gated && parts.products[1]->getResult(0) == gate.getGate())
+    std::swap(parts.products[0], parts.products[1]);
+  auto first = cast<ExpertLinearOp>(parts.products.front());
   auto type = cast<WeightType>(first.getWeight().getType());
   auto storage = kernels::findStorage(type.getStorageName());
   if (!storage)
@@ -85,25 +73,20 @@ LogicalResult Converter::lowerExpertLinear(const Unit &unit) {
   kernels::LinearSpec &product = spec.product;
   product.storage = *storage;
   product.cols = type.getShape()[2];
-  product.gated = bool(gate);
+  product.gated = gated;
   SmallVector<Value> weights, biases;
   SmallVector<int64_t> widths;
-  for (ExpertLinearOp op : products) {
+  for (Operation *other : parts.products) {
+    auto op = cast<ExpertLinearOp>(other);
     int64_t width = cast<WeightType>(op.getWeight().getType()).getShape()[1];
     weights.push_back(unit.resolve(op.getWeight()));
     biases.push_back(op.getBias() ? unit.resolve(op.getBias()) : Value());
     widths.push_back(width);
     product.bias |= bool(op.getBias());
-    product.rows += gate ? (width + 15) / 16 * 16 : width;
+    product.rows += gated ? (width + 15) / 16 * 16 : width;
   }
   product.outputWidth = widths.front();
-  if (gate)
-    product.activation = kernelActivation(gate.getFunction());
-  if (activation)
-    product.activation = kernelActivation(activation.getFunction());
   product.tile = kernels::linearTile(product.rows, product.gated);
-  if (std::string problem = kernels::checkExpertLinear(spec); !problem.empty())
-    return unit.op->emitError("no kernel for these experts: ") << problem;
   auto weight = packPanels(unit.op->getLoc(), weights, product.tile, product.gated);
   if (failed(weight))
     return failure();
@@ -115,12 +98,13 @@ LogicalResult Converter::lowerExpertLinear(const Unit &unit) {
       return failure();
     uses.push_back(use(*bias));
   }
-  RowBuffer out = newBuffer(gate ? "gated" : "product", spec.chosen * widths.front(), x->rows);
+  if (failed(addEpilogue(unit, parts, product, uses)))
+    return failure();
+  if (std::string problem = kernels::checkExpertLinear(spec); !problem.empty())
+    return unit.op->emitError("no kernel for these experts: ") << problem;
+  RowBuffer out = newBuffer(gated ? "gated" : "product", spec.chosen * widths.front(), x->rows);
   uses.push_back(use(out, plan::Access::Write));
-  bind(unit.resolve(gate         ? gate.getResult()
-                    : activation ? activation.getResult()
-                                 : first.getResult()),
-       out);
+  bind(unit.resolve(parts.value()), out);
   launch(unit.op->getLoc(), kernels::describeKernel(module.getContext(), spec), uses,
          items(kernels::expertLinearKernelItems(spec), plan::Extent::One), describe(unit));
   return success();
@@ -146,13 +130,10 @@ static kernels::RouterNormalise kernelNormalise(RouteNormalise normalise) {
   llvm_unreachable("closed enum");
 }
 
-LogicalResult Converter::lowerRoute(const Unit &unit) {
-  auto route = cast<RouteOp>(unit.ops.front());
-  auto logits = wholeRows(route.getLogits(), unit);
-  if (failed(logits))
-    return failure();
+FailureOr<kernels::RouteSpec> Converter::routeOf(RouteOp route, const Unit &unit,
+                                                 SmallVectorImpl<plan::UseAttr> &uses) {
   kernels::RouteSpec spec;
-  spec.experts = logits->width;
+  spec.experts = cast<RankedTensorType>(route.getLogits().getType()).getDimSize(1);
   spec.chosen = int64_t(route.getTop());
   spec.score = kernelScore(route.getScore());
   spec.normalise = kernelNormalise(route.getNormalise());
@@ -163,7 +144,6 @@ LogicalResult Converter::lowerRoute(const Unit &unit) {
   spec.keep = int64_t(route.getKeep().value_or(0));
   if (route.getGroupScore() == GroupScore::Top2)
     spec.groupScore = kernels::RouterGroupScore::Top2;
-  SmallVector<plan::UseAttr> uses{use(*logits, plan::Access::Read)};
   auto vector = [&](Value weight, bool &present) -> LogicalResult {
     if (!(present = bool(weight)))
       return success();
@@ -177,8 +157,6 @@ LogicalResult Converter::lowerRoute(const Unit &unit) {
       failed(vector(route.getExpertScale(), spec.expertScale)))
     return failure();
   if (Value table = route.getTable()) {
-    if (logits->rows != plan::Extent::Tokens)
-      return unit.op->emitError("no CPU kernel chooses experts by a table for chosen rows alone");
     auto packedTable = packMatrix(unit.op->getLoc(), unit.resolve(table));
     if (failed(packedTable))
       return failure();
@@ -189,15 +167,109 @@ LogicalResult Converter::lowerRoute(const Unit &unit) {
   }
   if (std::string problem = kernels::checkRoute(spec); !problem.empty())
     return unit.op->emitError("no kernel for this router: ") << problem;
-  // Numbers of experts are as wide as floats.
-  RowBuffer choice = newBuffer("choice", spec.chosen, logits->rows);
-  RowBuffer weights = newBuffer("weights", spec.chosen, logits->rows);
+  return spec;
+}
+
+/// Numbers of experts are as wide as floats.
+void Converter::bindRoute(RouteOp route, const Unit &unit, plan::Extent rows,
+                          SmallVectorImpl<plan::UseAttr> &uses) {
+  RowBuffer choice = newBuffer("choice", int64_t(route.getTop()), rows);
+  RowBuffer weights = newBuffer("weights", int64_t(route.getTop()), rows);
   uses.push_back(use(choice, plan::Access::Write));
   uses.push_back(use(weights, plan::Access::Write));
   bind(unit.resolve(route.getChoice()), choice);
   bind(unit.resolve(route.getWeights()), weights);
-  launch(unit.op->getLoc(), kernels::describeKernel(module.getContext(), spec), uses,
+}
+
+LogicalResult Converter::lowerRoute(const Unit &unit) {
+  auto route = unit.first<RouteOp>();
+  auto logits = wholeRows(route.getLogits(), unit);
+  if (failed(logits))
+    return failure();
+  if (route.getTable() && logits->rows != plan::Extent::Tokens)
+    return unit.op->emitError("no CPU kernel chooses experts by a table for chosen rows alone");
+  SmallVector<plan::UseAttr> uses{use(*logits, plan::Access::Read)};
+  auto spec = routeOf(route, unit, uses);
+  if (failed(spec))
+    return failure();
+  bindRoute(route, unit, logits->rows, uses);
+  launch(unit.op->getLoc(), kernels::describeKernel(module.getContext(), *spec), uses,
          items(1, logits->rows), describe(unit));
+  return success();
+}
+
+/// Of a unit with a router's product: it, operations on the logits one after another, the choice.
+std::optional<Refusal> whyNotRouter(const Unit &unit) {
+  Value row;
+  for (Operation *op : unit.ops) {
+    bool isProduct = isa<LinearOp>(op), isChoice = isa<RouteOp>(op);
+    if (!isProduct && !isChoice &&
+        !isa<ScaleOp, OffsetOp, ClampOp, SoftcapOp, ActivationOp, SoftmaxOp, RMSNormOp,
+             LayerNormOp>(op))
+      return Refusal{op, "is no part of a kernel of routers"};
+    if (isProduct != (op == unit.ops.front()) || isChoice != (op == unit.ops.back()) ||
+        (row && op->getOperand(0) != row) || (!isChoice && unit.isResult(op->getResult(0))))
+      return Refusal{op, "does not stand between a router's product and its choice"};
+    row = op->getResult(0);
+  }
+  if (auto route = unit.first<RouteOp>(); route.getTable())
+    return Refusal{route, "has a table, which no kernel of routers has"};
+  return std::nullopt;
+}
+
+LogicalResult Converter::lowerRouter(const Unit &unit) {
+  auto product = unit.first<LinearOp>();
+  auto route = unit.first<RouteOp>();
+  auto type = cast<WeightType>(product.getWeight().getType());
+  auto storage = kernels::findStorage(type.getStorageName());
+  if (!storage)
+    return unit.op->emitError("no CPU kernel reads weights stored as ") << type.getStorageName();
+  auto x = wholeRows(product.getInput(), unit);
+  if (failed(x) || failed(checkTokens(*x, unit)))
+    return failure();
+  kernels::RouterSpec spec;
+  spec.product.storage = *storage;
+  spec.product.rows = type.getShape()[0];
+  spec.product.cols = type.getShape()[1];
+  spec.product.tile = kernels::routerTile(spec.product.rows);
+  spec.product.bias = bool(product.getBias());
+  auto weight = packPanels(product.getLoc(), {unit.resolve(product.getWeight())},
+                           spec.product.tile, /*interleave=*/false);
+  if (failed(weight))
+    return failure();
+  SmallVector<plan::UseAttr> uses{use(*x, plan::Access::Read), use(*weight)};
+  auto addVector = [&](Location loc, Value vector) -> LogicalResult {
+    auto packedVector = packVectors(loc, {unit.resolve(vector)}, {}, false);
+    if (succeeded(packedVector))
+      uses.push_back(use(*packedVector));
+    return packedVector;
+  };
+  if (product.getBias() && failed(addVector(product.getLoc(), product.getBias())))
+    return failure();
+  if (unit.ops.size() > 2) {
+    kernels::RowProgram between(spec.product.rows);
+    kernels::RowProgram::Node row = between.input(0u);
+    for (Operation *op : ArrayRef<Operation *>(unit.ops).drop_front().drop_back()) {
+      SmallVector<kernels::RowProgram::Node> in{row};
+      for (Value vector : op->getOperands().drop_front()) {
+        in.push_back(between.constant(unsigned(uses.size())));
+        if (failed(addVector(op->getLoc(), vector)))
+          return failure();
+      }
+      row = *addRowNode(between, op, in);
+    }
+    between.output(row, 0u);
+    spec.between = std::move(between);
+  }
+  auto choice = routeOf(route, unit, uses);
+  if (failed(choice))
+    return failure();
+  spec.route = *choice;
+  if (std::string problem = kernels::checkRouter(spec); !problem.empty())
+    return unit.op->emitError("no kernel for this router: ") << problem;
+  bindRoute(route, unit, x->rows, uses);
+  launch(unit.op->getLoc(), kernels::describeKernel(module.getContext(), spec), uses,
+         items(1, x->rows, kernels::routerItemTokens), describe(unit));
   return success();
 }
 

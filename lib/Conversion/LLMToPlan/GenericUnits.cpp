@@ -16,41 +16,6 @@ using namespace llm;
 // Tuned or generic
 //===----------------------------------------------------------------------===//
 
-static bool isProduct(Operation *op) { return isa<LinearOp, OutputHeadOp>(op); }
-
-/// Of a unit with products.
-static std::optional<Refusal> whyNotLinear(const Unit &unit) {
-  SmallVector<Operation *> products;
-  for (Operation *op : unit.ops)
-    if (isProduct(op))
-      products.push_back(op);
-  auto gate = unit.first<GateOp>();
-  auto residual = unit.first<ResidualAddOp>();
-  auto activation = unit.first<ActivationOp>();
-  for (Operation *op : unit.ops)
-    if (!isProduct(op) && op != gate.getOperation() && op != residual.getOperation() &&
-        op != activation.getOperation())
-      return Refusal{op, "is not part of the linear kernel's epilogue (bias, gate or activation, "
-                         "residual)"};
-  if (activation && (products.size() != 1 || gate ||
-                     activation.getInput() != products.front()->getResult(0) ||
-                     unit.isResult(activation.getInput())))
-    return Refusal{activation, "does not take the launch's only product, and all of it"};
-  for (Operation *op : products)
-    if (unit.resolve(op->getOperand(0)) != unit.resolve(products.front()->getOperand(0)))
-      return Refusal{op, "reads another input than the first product of the launch"};
-  if (gate) {
-    if (products.size() != 2)
-      return Refusal{gate, "has no linear kernel: it needs two products, not " +
-                               std::to_string(products.size())};
-    Value first = products[0]->getResult(0), second = products[1]->getResult(0);
-    if (!(gate.getGate() == first && gate.getUp() == second) &&
-        !(gate.getGate() == second && gate.getUp() == first))
-      return Refusal{gate, "does not read the two products of the launch"};
-  }
-  return std::nullopt;
-}
-
 /// Of a unit with a router, or what combines experts: these stand alone, but for what a sum is
 /// added to.
 static std::optional<Refusal> whyNotRouted(const Unit &unit) {
@@ -92,6 +57,8 @@ std::optional<Refusal> whyNotTuned(const Unit &unit) {
   auto any = [&](auto... kinds) {
     return llvm::any_of(unit.ops, [](Operation *op) { return (isa<decltype(kinds)>(op) || ...); });
   };
+  if (any(RouteOp()) && unit.ops.size() > 1)
+    return whyNotRouter(unit);
   if (any(LinearOp(), OutputHeadOp()))
     return whyNotLinear(unit);
   if (any(ExpertLinearOp()))
@@ -100,8 +67,10 @@ std::optional<Refusal> whyNotTuned(const Unit &unit) {
     return whyNotRouted(unit);
   if (any(CausalConvOp(), TokenShiftOp(), LinearAttentionOp()))
     return whyNotRecurrent(unit);
-  if (any(PagedAttentionOp(), JointAttentionOp(), SelectPositionsOp(), SelectEntriesOp(),
-          EntryAppendOp(), PoolTokensOp(), SinkhornOp(), HeadLinearOp()))
+  if (any(PagedAttentionOp(), JointAttentionOp()))
+    return whyNotAttention(unit);
+  if (any(SelectPositionsOp(), SelectEntriesOp(), EntryAppendOp(), PoolTokensOp(), SinkhornOp(),
+          HeadLinearOp()))
     return whyNotAlone(unit);
   if (any(KVAppendOp(), EmbeddingOp(), PositionEmbeddingOp()))
     return std::nullopt;

@@ -26,7 +26,7 @@
 // CHECK-SAME: sources [#plan.source<"experts.bias", rows = 16, name = "experts.bias">]
 // CHECK: plan.slice @[[PRODUCT:product.*]] in @activations size(tokens * 128)
 // CHECK: plan.entry @moe
-// CHECK: plan.launch @route_sigmoid_e8_c2_bias_g4k2t_sum_s1075838976 [#plan.use<@[[LOGITS:.*]], read>, #plan.use<@correction, read>, #plan.use<@[[CHOICE]], write>, #plan.use<@[[WEIGHTS]], write>] items <1, tokens> remark "llm.route"
+// CHECK: plan.launch @router_linear_f32_n8_k16_r1_route_sigmoid_e8_c2_bias_g4k2t_sum_s1075838976 [#plan.use<@stream, read>, #plan.use<@router, read>, #plan.use<@correction, read>, #plan.use<@[[CHOICE]], write>, #plan.use<@[[WEIGHTS]], write>] items <1, tokens tile 4> remark "router"
 // CHECK-NEXT: plan.launch @expert_linear_bf16_n64_k16_r2_silu_gated_w24_e8_c2 [#plan.use<@stream, read>, #plan.use<@[[CHOICE]], read>, #plan.use<@[[GU]], read>, #plan.use<@[[GATED]], write>] items <16, one> remark "gated-linear"
 // CHECK-NEXT: plan.launch @expert_linear_f32_n16_k24_r1_bias_e8_c2_own [#plan.use<@[[GATED]], read>, #plan.use<@[[CHOICE]], read>, #plan.use<@[[DOWN]], read>, #plan.use<@bias, read>, #plan.use<@[[PRODUCT]], write>] items <8, one> remark "llm.expert_linear"
 // CHECK-NEXT: plan.launch @expert_sum_c2_w16_residual_inplace [#plan.use<@[[PRODUCT]], read>, #plan.use<@[[WEIGHTS]], read>, #plan.use<@stream, readwrite>] items <1, tokens> remark "linear-residual"
@@ -80,7 +80,7 @@ module attributes {llm.model = {architecture = "moe"}} {
 // CHECK-SAME: sources [#plan.source<"w", rows = 8, view <stored = [4, 16, 16], first = 16, strides = [256, 32, 1]>, name = "w">]
 // CHECK: plan.weights @b in @weights rows 8 cols 1 matrices 4
 // CHECK-SAME: sources [#plan.source<"b", rows = 8, view <stored = [4, 16], first = 1, strides = [16, 2, 1]>, name = "b">]
-// CHECK: plan.launch @route_identity_e4_c1 {{.*}} remark "llm.route"
+// CHECK: plan.launch @router_linear_f32_n4_k16_r1_route_identity_e4_c1 {{.*}} remark "router"
 // CHECK-NEXT: plan.launch @expert_spread_c1_w16 {{.*}} items <1, tokens> remark "llm.expert_spread"
 // CHECK-NEXT: plan.launch @expert_linear_f32_n8_k16_r1_bias_relu_e4_c1_own {{.*}} items <4, one> remark "linear-activation"
 // CHECK-NEXT: plan.launch @expert_sum_c1_w8_plain {{.*}} remark "llm.expert_sum"
