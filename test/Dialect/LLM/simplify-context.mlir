@@ -61,7 +61,9 @@ func.func @frequencies(%x: tensor<?x2x4xf32>, %batch: !llm.batch) -> tensor<?x2x
 // CHECK-SAME: %[[X:.*]]: tensor<?x8xf32>
 // CHECK-NEXT: %[[S:.*]] = llm.position_scale {{.*}} period 64 shift 1
 // CHECK-NEXT: %[[Y:.*]] = llm.binary mul %[[S]], %[[X]]
-// CHECK-NEXT: return %[[Y]]
+// CHECK-NEXT: llm.position_scale {{.*}} period 16777217
+// CHECK-NEXT: llm.binary mul {{.*}}, %[[Y]]
+// CHECK-NEXT: return
 // OFF-LABEL: func.func @position_scale
 // OFF-COUNT-2: llm.position_scale
 func.func @position_scale(%x: tensor<?x8xf32>, %batch: !llm.batch) -> tensor<?x8xf32> {
@@ -71,7 +73,10 @@ func.func @position_scale(%x: tensor<?x8xf32>, %batch: !llm.batch) -> tensor<?x8
   %t = llm.position_scale %batch scale 0.1 period 64 shift 1 : tensor<?x1xf32>
   // expected-remark @+1 {{[Missed] unreached-position-scale}}
   %1 = llm.binary mul %t, %0 : tensor<?x1xf32>, tensor<?x8xf32> -> tensor<?x8xf32>
-  return %1 : tensor<?x8xf32>
+  %u = llm.position_scale %batch scale 0.1 period 16777217 : tensor<?x1xf32>
+  // expected-remark @+1 {{[Missed] unreached-position-scale | Category:simplify | Function=position_scale | Reason="positions just below the period are no f32 numbers", period=16777217, predicate=exact-quotient}}
+  %2 = llm.binary mul %u, %1 : tensor<?x1xf32>, tensor<?x8xf32> -> tensor<?x8xf32>
+  return %2 : tensor<?x8xf32>
 }
 
 // -----

@@ -13,6 +13,9 @@
 using namespace mlir;
 using namespace llmc::llm;
 
+/// Up to here every whole number is one of f32, and n / (n + 1) is below 1.
+static constexpr int64_t exactNumbers = int64_t(1) << 24;
+
 namespace {
 class BoundDropper {
 public:
@@ -90,10 +93,18 @@ private:
       return;
     for (auto [factor, other] : {std::pair(product.getLhs(), product.getRhs()),
                                  std::pair(product.getRhs(), product.getLhs())}) {
+      constexpr StringRef name = "unreached-position-scale";
       auto scale = factor.getDefiningOp<PositionScaleOp>();
-      if (!scale || other.getType() != product.getType() ||
-          !isUnreached("unreached-position-scale", product,
-                       int64_t(scale.getPeriod()) - int64_t(scale.getShift()), "the period"))
+      if (!scale || other.getType() != product.getType())
+        continue;
+      int64_t period = int64_t(scale.getPeriod());
+      if (period > exactNumbers) {
+        (void)simplifier.missed(name, product, "exact-quotient",
+                                "positions just below the period are no f32 numbers",
+                                {{"period", period}});
+        continue;
+      }
+      if (!isUnreached(name, product, period - int64_t(scale.getShift()), "the period"))
         continue;
       product.getResult().replaceAllUsesWith(other);
       simplifier.notifyOperationErased(product);
