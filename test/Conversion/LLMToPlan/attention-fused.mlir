@@ -16,7 +16,7 @@
 // CHECK-SAME: tail = {
 // CHECK-SAME: inner = 32 : i64, offset = 16 : i64
 // CHECK: plan.launch @[[PROLOGUE]] {{.*}} remark "attention-prologue"
-// CHECK-NEXT: plan.launch @[[ATTENTION]] [#plan.use<@[[TURNED:turned]], read>, #plan.use<@kv, read, fixed = 0>, #plan.use<@[[OUT:attended]], write>, #plan.use<@product, read>] items <2, tokens> remark "attention-gate"
+// CHECK-NEXT: plan.launch @[[ATTENTION]] [#plan.use<@[[TURNED:turned]], read>, #plan.use<@kv, read fixed = 0>, #plan.use<@[[OUT:attended]], write>, #plan.use<@product, read>] items <2, tokens> remark "attention-gate"
 module attributes {llm.model = {architecture = "gated", layers = 1 : i64}} {
   llm.weight_family @embed "embed" : !llm.weight<[40, 32], #llm.dense<f32>>
   llm.weight_family @both "both" : !llm.weight<[64, 32], #llm.dense<f32>>
