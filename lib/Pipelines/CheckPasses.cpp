@@ -1,7 +1,11 @@
 //===- CheckPasses.cpp - does every pass keep the numbers -----------------===//
 #include "CheckPasses.h"
 
-#include "mlir/Pass/Pass.h"
+#include "llmc/Dialect/LLM/Transforms/Passes.h"
+#include "llmc/Pipelines/ModelContext.h"
+
+#include "mlir/IR/Verifier.h"
+#include "mlir/Pass/PassManager.h"
 #include "llvm/Support/Format.h"
 #include "llvm/Support/xxhash.h"
 
@@ -42,6 +46,16 @@ static StringRef nameOf(Pass *pass) {
   return pass->getArgument().empty() ? pass->getName() : pass->getArgument();
 }
 
+/// What verifiers and llm-verify-model say against a program.
+static std::string problemOf(ModuleOp module) {
+  ErrorCollector messages(*module.getContext(), /*printsRemarks=*/false);
+  if (mlir::failed(mlir::verify(module)))
+    return "the IR is invalid: " + messages.text();
+  PassManager pm(module.getContext(), ModuleOp::getOperationName());
+  pm.addPass(llm::createVerifyModelPass());
+  return mlir::failed(pm.run(module)) ? "llm-verify-model: " + messages.text() : "";
+}
+
 PassChecker::PassChecker(std::shared_ptr<WeightSource> weights, PassCheckOptions options)
     : weights(std::move(weights)), options(std::move(options)) {}
 
@@ -60,8 +74,25 @@ std::unique_ptr<PassChecker::Snapshot> PassChecker::take(ModuleOp module, uint64
   auto snapshot = std::make_unique<Snapshot>();
   snapshot->module = module.clone();
   snapshot->hash = hash;
+  snapshot->isPlan = isPlan(module);
+  if (snapshot->isPlan) {
+    if (!options.plans)
+      return snapshot;
+    snapshot->plan = completePlan(module);
+    snapshot->problem = snapshot->plan->problem;
+    if (snapshot->problem.empty())
+      snapshot->planHash = hashOf(*snapshot->plan->module);
+    return snapshot;
+  }
+  snapshot->problem = problemOf(*snapshot->module);
   snapshot->repeats = describeRepeats(module);
   snapshot->cut = weightElements(module) > options.wholeProgram;
+  if (steps.empty()) {
+    StepSize size = snapshot->cut                                    ? StepSize::Few
+                    : weightElements(module) <= options.smallProgram ? StepSize::Many
+                                                                     : StepSize::Usual;
+    steps = seededSteps(module, size, options.limits);
+  }
   if (snapshot->cut)
     runLayersOnce(*snapshot->module);
   return snapshot;
@@ -69,13 +100,13 @@ std::unique_ptr<PassChecker::Snapshot> PassChecker::take(ModuleOp module, uint64
 
 LogicalResult PassChecker::evaluate(Snapshot &snapshot, bool in32) {
   if (!snapshot.run64) {
-    auto run = runProgram<double>(*snapshot.module, *weights, options.threads, snapshot.cut);
+    auto run = runProgram<double>(*snapshot.module, *weights, steps, options.threads);
     if (!run)
       return emitAsDiagnostic(run.takeError(), *snapshot.module);
     snapshot.run64 = std::move(*run);
   }
   if (in32 && !snapshot.run32) {
-    auto run = runProgram<float>(*snapshot.module, *weights, options.threads, snapshot.cut);
+    auto run = runProgram<float>(*snapshot.module, *weights, steps, options.threads);
     if (!run)
       return emitAsDiagnostic(run.takeError(), *snapshot.module);
     snapshot.run32 = std::move(*run);
@@ -106,113 +137,160 @@ void PassChecker::afterPass(Pass *pass, Operation *op) {
   }
   std::unique_ptr<Snapshot> before = std::move(last);
   last = take(module, hash);
-  if (weightElements(module) > options.anyProgram) {
-    emitWarning(module.getLoc()) << "--check-passes: pass '" << name
-                                 << "' is not checked: the weights have more than "
-                                 << options.anyProgram << " elements";
+  check({pass, name, *before, *last});
+}
+
+void PassChecker::check(const Around &around) {
+  Snapshot &before = around.before, &after = around.after;
+  if (!before.isPlan && after.isPlan && onDifference)
+    converted = before.module->clone();
+  // What was refused before is not this pass's doing.
+  if (!after.problem.empty() && before.problem.empty())
+    return fail(around, {around.name.str(), "made a program that is refused: " + after.problem, {}, {}, {}});
+  if (!after.isPlan)
+    return checkProgram(around);
+  if (!canExecute(around))
+    return;
+  return before.isPlan ? checkPlan(around) : checkConversion(around);
+}
+
+//===----------------------------------------------------------------------===//
+// Programs of the llm dialect
+//===----------------------------------------------------------------------===//
+
+void PassChecker::checkProgram(const Around &around) {
+  Snapshot &before = around.before, &after = around.after;
+  if (weightElements(*after.module) > options.anyProgram) {
+    emitWarning(after.module->getLoc())
+        << "--check-passes: pass '" << around.name << "' is not checked: the weights have more than "
+        << options.anyProgram << " elements";
     return;
   }
-  if ((before->cut || last->cut) && before->repeats != last->repeats) {
-    emitWarning(module.getLoc()) << "--check-passes: pass '" << name
-                                 << "' is not checked: it changed llm.repeat, and the program is "
-                                    "too large to run all layers";
+  if ((before.cut || after.cut) && before.repeats != after.repeats) {
+    emitWarning(after.module->getLoc())
+        << "--check-passes: pass '" << around.name
+        << "' is not checked: it changed llm.repeat, and the program is too large to run all layers";
     return;
   }
   // One that rounds and one that does not agree in f64.
-  bool in32 = !before->cut || !last->cut || hasNarrowActivations(*before->module) ||
-              hasNarrowActivations(*last->module);
-  if (mlir::failed(evaluate(*before, in32))) {
+  bool in32 = !before.cut || !after.cut || hasNarrowActivations(*before.module) ||
+              hasNarrowActivations(*after.module);
+  if (mlir::failed(evaluate(before, in32))) {
     failed = true;
-    emitError(module.getLoc()) << "--check-passes: the program cannot be run before pass '" << name
-                               << "'";
+    emitError(before.module->getLoc())
+        << "--check-passes: the program cannot be run before pass '" << around.name << "'";
     return;
   }
-  if (mlir::failed(evaluate(*last, in32))) {
-    failed = true;
-    emitError(module.getLoc()) << "--check-passes: pass '" << name
-                               << "' made a program that cannot be run";
-    return;
-  }
+  if (mlir::failed(evaluate(after, in32)))
+    return fail(around, {around.name.str(), "made a program that cannot be run", {}, {}, {}});
   double largest64 = 0, largest32 = 0;
-  if (auto difference =
-          compareRuns(*before->run64, *last->run64, options.bound64, largest64))
-    return reportDifference<double>(name, *before->module, *last, *difference, options.bound64);
+  if (auto difference = compareRuns(*before.run64, *after.run64, {options.bound64}, largest64))
+    return reportProgram<double>(around, *difference);
   if (in32)
-    if (auto difference =
-            compareRuns(*before->run32, *last->run32, options.bound32, largest32))
-      return reportDifference<float>(name, *before->module, *last, *difference, options.bound32);
+    if (auto difference = compareRuns(*before.run32, *after.run32, {options.bound32}, largest32))
+      return reportProgram<float>(around, *difference);
   ++checked;
   std::string text;
   llvm::raw_string_ostream out(text);
-  out << "same numbers in " << last->run64->tensors.size() << " tensors"
-      << (last->cut ? ", each layer run once" : "")
-      << llvm::format(": largest relative difference %.3g in f64", largest64);
+  out << "same numbers in " << after.run64->tensors.size() << " tensors"
+      << (after.cut ? ", each layer run once" : "")
+      << llvm::format(": worst row off by %.3g in f64", largest64);
   if (in32)
     out << llvm::format(", %.3g in f32", largest32);
-  report(name, text);
+  report(around.name, text);
 }
 
-/// "[2, 17]", the place of an element.
-static std::string indexText(const Shape &shape, size_t element) {
-  Shape index(shape.size());
-  for (size_t i = shape.size(); i-- > 0;) {
-    index[i] = int64_t(element % size_t(shape[i]));
-    element /= size_t(shape[i]);
-  }
-  return shapeText(index);
-}
+//===----------------------------------------------------------------------===//
+// Plans
+//===----------------------------------------------------------------------===//
 
-template <typename T>
-void PassChecker::reportDifference(StringRef pass, ModuleOp before, Snapshot &after,
-                                   const Difference &difference, double bound) {
-  failed = true;
-  auto number = [](double value) {
-    std::string text;
-    llvm::raw_string_ostream(text) << llvm::format("%.17g", value);
-    return text;
+bool PassChecker::canExecute(const Around &around) {
+  Snapshot &before = around.before, &after = around.after;
+  auto skip = [&](const Twine &why) {
+    emitWarning(after.module->getLoc())
+        << "--check-passes: pass '" << around.name << "' is not checked: " << why;
+    return false;
   };
-  const SeenTensor &tensor = *difference.tensor;
-  {
-    InFlightDiagnostic error = emitError(after.module->getLoc());
-    error << "--check-passes: pass '" << pass << "' changes what the program computes: '"
-          << tensor.name << "' of the " << tensor.step << " step ";
-    if (difference.lacking) {
-      error << "is not observed any more";
-      return;
-    }
-    if (difference.otherShape) {
-      error << "has shape " << shapeText(tensor.shape) << ", before it "
-            << shapeText(*difference.otherShape);
-      return;
-    }
-    error << "is " << number(difference.after) << " at "
-          << indexText(tensor.shape, difference.element) << ", before it "
-          << number(difference.before) << " (" << difference.differing << " of "
-          << tensor.values.size() << " elements differ by more than " << number(bound)
-          << " of the largest, in " << (sizeof(T) == 8 ? "f64" : "f32") << ")";
+  if (!options.plans)
+    return false;
+  if (before.isPlan && (!prepared || !after.plan || !after.problem.empty()))
+    return false; // said at the conversion
+  if (!after.plan || !after.problem.empty())
+    return skip("its plan is refused: " + after.problem);
+  if (std::string why = PlanRunner::refusal(after.plan->program()); !why.empty())
+    return skip("the plan cannot be executed: " + why);
+  if (before.isPlan)
+    return true;
+  if (before.cut)
+    return skip("the weights have more than " + Twine(options.wholeProgram) +
+                " elements, and the plan is not executed; check a twin (llmc twin)");
+  if (llvm::Error error = options.plans->prepare(*before.module))
+    return skip("the plan cannot be executed: " + llvm::toString(std::move(error)));
+  prepared = true;
+  return true;
+}
 
-    // Look closer: the same two programs with every value observed.
-    OwningOpRef<ModuleOp> closeBefore = before.clone(), closeAfter = after.module->clone();
-    observeEverything(*closeBefore);
-    observeEverything(*closeAfter);
-    auto runBefore = runProgram<T>(*closeBefore, *weights, options.threads, after.cut);
-    auto runAfter = runProgram<T>(*closeAfter, *weights, options.threads, after.cut);
-    if (!runBefore || !runAfter) {
-      llvm::consumeError(runBefore.takeError());
-      llvm::consumeError(runAfter.takeError());
-      return;
-    }
-    double largest = 0;
-    auto first = compareRuns(*runBefore, *runAfter, bound, largest);
-    if (first && !first->lacking)
-      error.attachNote() << "the first result that parts is that of " << first->tensor->name
-                         << " in the " << first->tensor->step << " step"
-                         << (first->tensor->occurrence
-                                 ? ", run " + std::to_string(first->tensor->occurrence + 1)
-                                 : "")
-                         << ": " << number(first->after) << ", before it "
-                         << number(first->before);
+LogicalResult PassChecker::execute(const Around &around, Snapshot &snapshot) {
+  if (snapshot.run64)
+    return success();
+  auto run = options.plans->run(*snapshot.plan, steps);
+  if (run) {
+    snapshot.run64 = std::move(*run);
+    return success();
   }
+  fail(around, {around.name.str(), "made a plan that cannot be run: " + llvm::toString(run.takeError()), {}, {}, {}});
+  return failure();
+}
+
+/// The runtime shows rows of heads flat where there is one; both hold the same rows.
+static void takeShapes(const ProgramRun &from, ProgramRun &to) {
+  for (SeenTensor &tensor : to.tensors)
+    if (const SeenTensor *namesake = from.find(tensor))
+      if (namesake->rows() == tensor.rows() && namesake->values.size() == tensor.values.size())
+        tensor.shape = namesake->shape;
+}
+
+void PassChecker::checkConversion(const Around &around) {
+  Snapshot &before = around.before, &after = around.after;
+  // Anew: these weights are the ones that are packed.
+  weights = options.plans->weights();
+  before.run64.reset();
+  before.run32.reset();
+  if (mlir::failed(evaluate(before, /*in32=*/true))) {
+    failed = true;
+    emitError(before.module->getLoc())
+        << "--check-passes: the program cannot be run before pass '" << around.name << "'";
+    return;
+  }
+  if (mlir::failed(execute(around, after)))
+    return;
+  takeShapes(*before.run64, *after.run64);
+  double largest = 0;
+  RunBound bound{options.planBound, options.planNoise, &*before.run32};
+  if (auto difference = compareRuns(*before.run64, *after.run64, bound, largest))
+    return reportConversion(around, *difference);
+  ++checked;
+  std::string text;
+  llvm::raw_string_ostream(text) << "executed, same numbers in " << after.run64->tensors.size()
+                                 << " tensors"
+                                 << llvm::format(": worst row off by %.3g", largest);
+  report(around.name, text);
+}
+
+void PassChecker::checkPlan(const Around &around) {
+  Snapshot &before = around.before, &after = around.after;
+  if (before.planHash == after.planHash) {
+    after.run64 = std::move(before.run64);
+    report(around.name, "what runs is the same");
+    return;
+  }
+  if (mlir::failed(execute(around, before)) || mlir::failed(execute(around, after)))
+    return;
+  double largest = 0;
+  if (auto difference = compareRuns(*before.run64, *after.run64, {}, largest))
+    return reportPlan(around, *difference);
+  ++checked;
+  report(around.name, "executed, same bits in " + Twine(after.run64->tensors.size()) + " tensors");
 }
 
 } // namespace llmc

@@ -2,63 +2,18 @@
 #include "ProgramRun.h"
 
 #include "LocationText.h"
-#include "SeededWeights.h"
 
 #include "mlir/IR/Builders.h"
 #include "llvm/Support/MathExtras.h"
-
-#include <cmath>
 
 using namespace mlir;
 using namespace llmc::reference;
 
 namespace llmc {
 
-//===----------------------------------------------------------------------===//
-// Inputs
-//===----------------------------------------------------------------------===//
-
-/// Tokens that every embedding of the program has a row for.
-static int64_t vocabularyOf(ModuleOp module) {
-  int64_t rows = INT32_MAX;
-  module.walk([&](llm::EmbeddingOp embedding) {
-    rows = std::min(rows, cast<llm::WeightType>(embedding.getTable().getType()).getShape()[0]);
-  });
-  return rows;
-}
-
-static std::vector<int32_t> seededTokens(uint64_t seed, int64_t count, int64_t vocabulary) {
-  std::vector<int32_t> tokens;
-  for (int64_t i = 0; i < count; ++i)
-    tokens.push_back(int32_t(mixBits(seed * 1000 + uint64_t(i)) % uint64_t(vocabulary)));
-  return tokens;
-}
-
-namespace {
-struct NamedStep {
-  StringRef name;
-  Step step;
-};
-} // namespace
-
-/// Prompts of unequal length, so that rows, positions and sequences all differ; then a token
-/// of each, which reads what the prompts left in the state.
-static SmallVector<NamedStep> seededSteps(ModuleOp module, bool few) {
-  int64_t vocabulary = vocabularyOf(module);
-  NamedStep prefill{"prefill", {}}, decode{"decode", {}};
-  int64_t first = few ? 2 : 5, second = few ? 1 : 3;
-  prefill.step.add(0, 0, seededTokens(1, first, vocabulary));
-  prefill.step.add(1, 0, seededTokens(2, second, vocabulary));
-  prefill.step.batch.outputRows = {first - 1, first + second - 1};
-  decode.step.add(0, first, seededTokens(3, 1, vocabulary));
-  decode.step.add(1, second, seededTokens(4, 1, vocabulary));
-  decode.step.batch.outputRows = {0, 1};
-  return {prefill, decode};
-}
-
 template <typename T>
-llvm::Expected<ProgramRun> runProgram(ModuleOp module, WeightSource &weights, unsigned threads,
-                                      bool few) {
+llvm::Expected<ProgramRun> runProgram(ModuleOp module, WeightSource &weights,
+                                      ArrayRef<NamedStep> steps, unsigned threads) {
   EvaluatorOptions options;
   options.threads = threads;
   Evaluator<T> evaluator(module, weights, options);
@@ -70,7 +25,7 @@ llvm::Expected<ProgramRun> runProgram(ModuleOp module, WeightSource &weights, un
                            std::vector<double>(value.data.begin(), value.data.end())});
   };
   evaluator.setObserver(see);
-  for (const NamedStep &named : seededSteps(module, few)) {
+  for (const NamedStep &named : steps) {
     step = named.name;
     llvm::Expected<HostTensor<T>> logits = evaluator.evaluateStep(named.step);
     if (!logits)
@@ -80,74 +35,10 @@ llvm::Expected<ProgramRun> runProgram(ModuleOp module, WeightSource &weights, un
   return run;
 }
 
-template llvm::Expected<ProgramRun> runProgram<double>(ModuleOp, WeightSource &, unsigned, bool);
-template llvm::Expected<ProgramRun> runProgram<float>(ModuleOp, WeightSource &, unsigned, bool);
-
-//===----------------------------------------------------------------------===//
-// Comparison
-//===----------------------------------------------------------------------===//
-
-/// The two tensors have the same shape.
-static Difference compareValues(const SeenTensor &before, const SeenTensor &after, double bound,
-                                double &largest) {
-  Difference difference;
-  double scale = 0, worst = 0;
-  for (double value : before.values)
-    scale = std::isfinite(value) ? std::max(scale, std::fabs(value)) : scale;
-  for (auto [i, x, y] : llvm::enumerate(before.values, after.values)) {
-    if (x == y || (std::isnan(x) && std::isnan(y)))
-      continue;
-    // Infinite where one is no number or where zeros became something else.
-    double relative = std::fabs(x - y) / scale;
-    if (!(relative <= std::numeric_limits<double>::max()))
-      relative = std::numeric_limits<double>::infinity();
-    largest = std::max(largest, relative);
-    difference.differing += relative > bound;
-    if (relative <= bound || relative <= worst)
-      continue;
-    worst = relative;
-    difference.element = i;
-    difference.before = x;
-    difference.after = y;
-  }
-  return difference;
-}
-
-std::optional<Difference> compareRuns(const ProgramRun &before, const ProgramRun &after,
-                                      double bound, double &largest) {
-  auto keyOf = [](const SeenTensor &tensor) {
-    return tensor.name + "#" + std::to_string(tensor.occurrence);
-  };
-  llvm::StringMap<const SeenTensor *> byName;
-  for (const SeenTensor &tensor : before.tensors)
-    byName[keyOf(tensor)] = &tensor;
-  for (const SeenTensor &tensor : after.tensors) {
-    auto found = byName.find(keyOf(tensor));
-    // A pass may observe more than there was.
-    if (found == byName.end())
-      continue;
-    const SeenTensor &namesake = *found->second;
-    byName.erase(found);
-    if (namesake.shape != tensor.shape) {
-      Difference difference;
-      difference.tensor = &tensor;
-      difference.otherShape = namesake.shape;
-      return difference;
-    }
-    Difference difference = compareValues(namesake, tensor, bound, largest);
-    difference.tensor = &tensor;
-    if (difference.differing)
-      return difference;
-  }
-  for (const SeenTensor &tensor : before.tensors)
-    if (byName.contains(keyOf(tensor))) {
-      Difference difference;
-      difference.tensor = &tensor;
-      difference.lacking = true;
-      return difference;
-    }
-  return std::nullopt;
-}
+template llvm::Expected<ProgramRun> runProgram<double>(ModuleOp, WeightSource &,
+                                                       ArrayRef<NamedStep>, unsigned);
+template llvm::Expected<ProgramRun> runProgram<float>(ModuleOp, WeightSource &,
+                                                      ArrayRef<NamedStep>, unsigned);
 
 //===----------------------------------------------------------------------===//
 // Changes to a copy of the program
@@ -158,30 +49,44 @@ static bool isActivation(Value value) {
   return type && type.getRank() > 0 && isa<FloatType>(type.getElementType());
 }
 
-void observeEverything(ModuleOp module) {
+static bool isObservable(Operation *op) {
+  // What these give was computed inside of them.
+  return !isa<llm::FusionOp, llm::RepeatOp, func::CallOp>(op) &&
+         llvm::any_of(op->getResults(), isActivation);
+}
+
+std::string placeText(Operation *op) {
+  std::string name = (op->getName().getStringRef() + " at " + locationText(op->getLoc())).str();
+  // Braces stand for the layer in an observed name; the copy counts occurrences instead.
+  for (char &c : name)
+    c = c == '{' ? '[' : c == '}' ? ']' : c;
+  return name;
+}
+
+ObservedOps observeEverything(ModuleOp module) {
   SmallVector<Operation *> ops;
   module.walk<WalkOrder::PreOrder>([&](Operation *op) {
-    // What these give was computed inside of them.
-    if (!isa<llm::FusionOp, llm::RepeatOp, func::CallOp>(op))
+    if (isObservable(op))
       ops.push_back(op);
   });
+  ObservedOps observed;
   llvm::DenseMap<Operation *, llvm::StringMap<unsigned>> counts;
   for (Operation *op : ops) {
+    OpBuilder builder(op->getContext());
+    builder.setInsertionPointAfter(op);
     for (Value result : op->getResults()) {
       if (!isActivation(result))
         continue;
-      std::string name = (op->getName().getStringRef() + " at " + locationText(op->getLoc())).str();
-      // Braces stand for the layer in an observed name; the copy counts occurrences instead.
-      for (char &c : name)
-        c = c == '{' ? '[' : c == '}' ? ']' : c;
+      std::string name = placeText(op);
       unsigned number = counts[op->getParentOfType<func::FuncOp>()][name]++;
       if (number)
         name += " (" + std::to_string(number + 1) + ")";
-      OpBuilder builder(op->getContext());
-      builder.setInsertionPointAfter(op);
       llm::ObserveOp::create(builder, op->getLoc(), result, builder.getStringAttr(name), Value());
+      observed.names[result] = name;
+      observed.values.try_emplace(name, result);
     }
   }
+  return observed;
 }
 
 uint64_t weightElements(ModuleOp module) {

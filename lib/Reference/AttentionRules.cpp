@@ -85,12 +85,15 @@ template <typename T> static llvm::Error kvAppend(llm::KVAppendOp op, OpContext<
     return context.error("appends keys " + shapeText(key.shape) + " and values " +
                          (value ? shapeText(value->shape) : std::string("none")) +
                          " to a state of " + shapeText(state.shape));
+  mlir::Type element = mlir::cast<llm::CacheType>(op.getCache().getType()).getElementType();
   int64_t row = 0;
   for (const BatchSequence &sequence : batch.sequences) {
     SequenceState<T> &rows = state.sequences[sequence.id];
     auto append = [&](std::vector<T> &to, const HostTensor<T> &from) {
       to.resize(size_t(sequence.start * from.rowSize()));
       to.insert(to.end(), from.row(row), from.row(row + sequence.count));
+      roundToElement<T>(element, llvm::MutableArrayRef<T>(to).drop_front(
+                                     size_t(sequence.start * from.rowSize())));
     };
     append(rows.keys, key);
     if (value)

@@ -18,16 +18,22 @@ static float roundTo(const llvm::fltSemantics &semantics, float value) {
   return rounded.convertToFloat();
 }
 
+template <typename T>
+void llmc::reference::roundToElement(mlir::Type type, llvm::MutableArrayRef<T> values) {
+  if constexpr (std::is_same_v<T, float>)
+    if (auto element = mlir::dyn_cast<mlir::FloatType>(type); element && element.getWidth() < 32)
+      for (float &value : values)
+        value = roundTo(element.getFloatSemantics(), value);
+}
+
+template void llmc::reference::roundToElement(mlir::Type, llvm::MutableArrayRef<float>);
+template void llmc::reference::roundToElement(mlir::Type, llvm::MutableArrayRef<double>);
+
 template <typename T> void OpContext<T>::result(HostTensor<T> tensor) {
-  if constexpr (std::is_same_v<T, float>) {
-    unsigned number = unsigned(results.size());
-    if (number < op->getNumResults())
-      if (auto type = mlir::dyn_cast<mlir::RankedTensorType>(op->getResult(number).getType()))
-        if (auto element = mlir::dyn_cast<mlir::FloatType>(type.getElementType());
-            element && element.getWidth() < 32)
-          for (float &value : tensor.data)
-            value = roundTo(element.getFloatSemantics(), value);
-  }
+  unsigned number = unsigned(results.size());
+  if (number < op->getNumResults())
+    if (auto type = mlir::dyn_cast<mlir::RankedTensorType>(op->getResult(number).getType()))
+      roundToElement<T>(type.getElementType(), tensor.data);
   results.push_back(makeTensor<T>(std::move(tensor)));
 }
 

@@ -8,6 +8,7 @@
 
 #include "llmc/Dialect/LLM/IR/LLMDialect.h"
 
+#include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/Pass/Pass.h"
@@ -37,6 +38,8 @@ struct TestBreakModelPass
       return breakObserve();
     if (what == "repeat")
       return breakRepeat();
+    if (what == "twice")
+      return breakEntry();
     if (what == "label")
       return breakNothing();
     getOperation().emitError("test-break-model knows no mistake '") << what << "'";
@@ -71,13 +74,18 @@ struct TestBreakModelPass
       repeat.setCalleesAttr(mlir::ArrayAttr::get(&getContext(), callees));
     });
   }
+  /// Every function is an entry.
+  void breakEntry() {
+    for (auto function : getOperation().getOps<mlir::func::FuncOp>())
+      function->setAttr("llm.entry", mlir::UnitAttr::get(&getContext()));
+  }
   /// Changes the text and no number.
   void breakNothing() {
     getOperation()->setAttr("test.changed", mlir::UnitAttr::get(&getContext()));
   }
 
   Option<std::string> what{*this, "mistake", llvm::cl::init("epsilon"),
-                           llvm::cl::desc("epsilon, residual, observe, repeat, or label: none")};
+                           llvm::cl::desc("epsilon, residual, observe, repeat, twice, or label: none")};
 };
 
 } // namespace

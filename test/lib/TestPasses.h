@@ -18,7 +18,7 @@ void registerTestPasses();
 void registerTestBreakModelPass();
 void registerTestEvaluatePass();
 
-/// `mistake`: epsilon, residual, observe, repeat, or label: the text changes and no number.
+/// `mistake`: epsilon, residual, observe, repeat, twice, or label: the text changes and no number.
 std::unique_ptr<mlir::Pass> createTestBreakModelPass(llvm::StringRef mistake);
 
 } // namespace llmc::test

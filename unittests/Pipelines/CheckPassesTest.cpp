@@ -61,8 +61,8 @@ TEST_F(CheckPassesTest, CorrectPassesPass) {
   EXPECT_THAT(messages, IsEmpty());
   // Of the fusions of the tiny model at least qkv-linear and linear-residual are made.
   EXPECT_GE(checked, 2u);
-  EXPECT_THAT(reports, HasSubstr("llm-fuse-qkv-linear: same numbers in 14 tensors: largest "
-                                 "relative difference 0 in f64, 0 in f32"));
+  EXPECT_THAT(reports, HasSubstr("llm-fuse-qkv-linear: same numbers in 14 tensors: worst row "
+                                 "off by 0 in f64, 0 in f32"));
   EXPECT_THAT(reports, HasSubstr("llm-fuse-gated-linear: changed nothing"));
 }
 
@@ -126,20 +126,59 @@ TEST(SeededWeightsTest, DependOnTheNameAlone) {
   EXPECT_EQ(a->size(), 32u);
 }
 
+TEST_F(CheckPassesTest, ResultAndOperandsOfTheOpAreNamed) {
+  EXPECT_FALSE(checkMistake("residual"));
+  EXPECT_THAT(messages, HasSubstr(", the worst, is off by "));
+  EXPECT_THAT(messages, HasSubstr("rows, in f64)"));
+  EXPECT_THAT(notes, HasSubstr("it was given the same as before the pass: argument 1 of the layer"));
+}
+
+TEST_F(CheckPassesTest, AProgramThatNoVerifierTakesIsNamed) {
+  EXPECT_FALSE(checkMistake("twice"));
+  EXPECT_THAT(messages, HasSubstr("pass 'test-break-model' made a program that is refused: "
+                                  "llm-verify-model: "));
+}
+
+ProgramRun runOf(Shape shape, std::vector<double> values) {
+  ProgramRun run;
+  run.tensors.push_back({"x", 0, "prefill", std::move(shape), std::move(values)});
+  return run;
+}
+
 TEST(CompareRunsTest, NumbersThatAreNone) {
   double nan = std::numeric_limits<double>::quiet_NaN(), largest = 0;
-  auto run = [](std::vector<double> values) {
-    ProgramRun run;
-    run.tensors.push_back({"x", 0, "prefill", {int64_t(values.size())}, std::move(values)});
-    return run;
-  };
-  EXPECT_FALSE(compareRuns(run({1, nan}), run({1, nan}), 1e-12, largest));
+  auto run = [](std::vector<double> values) { return runOf({int64_t(values.size())}, values); };
+  EXPECT_FALSE(compareRuns(run({1, nan}), run({1, nan}), {1e-12}, largest));
   EXPECT_EQ(largest, 0);
-  auto difference = compareRuns(run({1, 2}), run({1, nan}), 1e-12, largest);
+  auto difference = compareRuns(run({1, 2}), run({1, nan}), {1e-12}, largest);
   ASSERT_TRUE(difference);
-  EXPECT_EQ(difference->element, 1u);
-  EXPECT_TRUE(compareRuns(run({0, 0}), run({0, 1e-300}), 1e-12, largest));
-  EXPECT_FALSE(compareRuns(run({1, 2}), run({1, 2 + 1e-13}), 1e-12, largest));
+  EXPECT_EQ(difference->worst.element, 1u);
+  EXPECT_TRUE(compareRuns(run({0, 0}), run({0, 1e-300}), {1e-12}, largest));
+  EXPECT_FALSE(compareRuns(run({1, 2}), run({1, 2 + 1e-13}), {1e-12}, largest));
+}
+
+/// A small row is not excused by a large one.
+TEST(CompareRunsTest, TheWorstRowDecides) {
+  double largest = 0;
+  ProgramRun before = runOf({2, 2}, {1000, 1000, 3e-3, 4e-3});
+  auto difference = compareRuns(before, runOf({2, 2}, {1000, 1000, 3e-3, 4.5e-3}), {1e-6}, largest);
+  ASSERT_TRUE(difference);
+  EXPECT_EQ(difference->worst.row, 1);
+  EXPECT_EQ(difference->worst.element, 3u);
+  EXPECT_NEAR(difference->worst.error, 0.1, 1e-12);
+  EXPECT_EQ(difference->worst.differing, 1);
+  EXPECT_EQ(difference->worst.before, 4e-3);
+  EXPECT_EQ(difference->worst.after, 4.5e-3);
+  // A row of zeros is measured by the others.
+  EXPECT_FALSE(compareRuns(runOf({2, 1}, {0, 1}), runOf({2, 1}, {1e-9, 1}), {1e-6}, largest));
+}
+
+TEST(CompareRunsTest, NoiseOfTheFirstRunIsAllowed) {
+  double largest = 0;
+  ProgramRun before = runOf({1, 1}, {1}), noisy = runOf({1, 1}, {1 + 1e-4});
+  ProgramRun after = runOf({1, 1}, {1 + 1e-3});
+  EXPECT_TRUE(compareRuns(before, after, {1e-5, 5, &noisy}, largest));
+  EXPECT_FALSE(compareRuns(before, after, {1e-5, 20, &noisy}, largest));
 }
 
 } // namespace

@@ -70,6 +70,9 @@ private:
   llvm::SmallVector<HostValue<T>> results;
 };
 
+/// Rounds what is computed in f32 to a narrower element type; f64 stays as it is.
+template <typename T> void roundToElement(mlir::Type type, llvm::MutableArrayRef<T> values);
+
 template <typename T>
 using Rule = std::function<llvm::Error(mlir::Operation *op, OpContext<T> &context)>;
 

@@ -1,0 +1,205 @@
+//===- PlanRun.cpp - a plan's numbers on seeded inputs --------------------===//
+#include "PlanRun.h"
+
+#include "PlanExecution.h"
+#include "SeededCheckpoint.h"
+#include "SeededWeights.h"
+#include "WeightFile.h"
+#include "llmc/Frontend/Checkpoint.h"
+#include "llmc/Kernels/CPU/Backend.h"
+#include "llmc/Kernels/Passes.h"
+#include "llmc/Pipelines/ModelContext.h"
+#include "llmc/Runtime/Manifest.h"
+#include "llmc/Support/Error.h"
+#include "llmc/Target/Manifest/Manifest.h"
+
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/xxhash.h"
+
+#include <filesystem>
+#include <fstream>
+
+using namespace mlir;
+namespace fs = std::filesystem;
+
+namespace llmc {
+
+namespace {
+
+/// A folder that is gone with this object.
+struct TemporaryFolder {
+  llvm::SmallString<128> path;
+  std::error_code error = llvm::sys::fs::createUniqueDirectory("llmc-check", path);
+  ~TemporaryFolder() {
+    if (!error)
+      llvm::sys::fs::remove_directories(path);
+  }
+  fs::path at(const std::string &name) const { return fs::path(path.str().str()) / name; }
+};
+
+/// A file of the artifact that the next plan may want again.
+struct KeptFile {
+  uint64_t hash = 0;
+  fs::path path;
+};
+
+/// Names on one machine what two plans have in common.
+uint64_t hashOf(Operation *op) {
+  std::string text;
+  llvm::raw_string_ostream out(text);
+  op->print(out, OpPrintingFlags().useLocalScope());
+  return llvm::xxh3_64bits(text);
+}
+
+uint64_t hashOfWeights(plan::ProgramOp program) {
+  uint64_t hash = 0;
+  for (auto weights : program.getOps<plan::WeightsOp>())
+    hash = mixBits(hash ^ hashOf(weights));
+  return hash;
+}
+
+const kernels::CPUVariant *hostVariant() {
+  for (const kernels::CPUVariant &variant : kernels::cpuVariants())
+    if (kernels::hostSupports(variant))
+      return &variant;
+  return nullptr;
+}
+
+/// Code of other variants need not be compiled: nothing runs it.
+void keepVariant(plan::ProgramOp program, ModuleOp code, const kernels::CPUVariant &kept) {
+  for (auto variant : llvm::make_early_inc_range(program.getOps<plan::VariantOp>()))
+    if (variant.getSymName() != kept.name)
+      variant.erase();
+  for (auto function : llvm::make_early_inc_range(code.getOps<LLVM::LLVMFuncOp>()))
+    for (const kernels::CPUVariant &variant : kernels::cpuVariants())
+      if (variant.name != kept.name && function.getSymName().ends_with(variant.suffix)) {
+        function.erase();
+        break;
+      }
+}
+
+} // namespace
+
+struct PlanRunner::Impl {
+  std::shared_ptr<const frontend::Checkpoint> checkpoint;
+  unsigned threads = 1;
+  TemporaryFolder folder;
+  KeptFile code, weights;
+  unsigned runs = 0;
+
+  void makeCode(ModuleOp module, const ErrorCollector &messages);
+  void makeWeights(plan::ProgramOp program);
+  void addFile(plan::ProgramOp program, const fs::path &folder, const std::string &name,
+               const fs::path &from);
+  void writeArtifact(PlanCopy &plan, const fs::path &to);
+};
+
+/// Compiling consumes the module.
+void PlanRunner::Impl::makeCode(ModuleOp module, const ErrorCollector &messages) {
+  uint64_t hash = hashOf(module);
+  if (!code.path.empty() && code.hash == hash)
+    return;
+  code = {hash, folder.at("kernels-" + std::to_string(runs) + ".so")};
+  if (failed(kernels::compileKernels(module, code.path.string()))) {
+    code.path.clear();
+    throw InputError("the kernels cannot be compiled: " + messages.text());
+  }
+}
+
+void PlanRunner::Impl::makeWeights(plan::ProgramOp program) {
+  uint64_t hash = hashOfWeights(program);
+  if (!weights.path.empty() && weights.hash == hash)
+    return;
+  weights = {hash, folder.at("weights-" + std::to_string(runs) + ".bin")};
+  try {
+    writeWeightFile(program, *checkpoint, weights.path.string(), threads);
+  } catch (...) {
+    weights.path.clear();
+    throw;
+  }
+}
+
+void PlanRunner::Impl::addFile(plan::ProgramOp program, const fs::path &to,
+                               const std::string &name, const fs::path &from) {
+  fs::create_directories((to / name).parent_path());
+  fs::create_hard_link(from, to / name);
+  OpBuilder b = OpBuilder::atBlockBegin(&program.getBody().front());
+  plan::FileOp::create(b, program.getLoc(), b.getStringAttr(name),
+                       b.getI64IntegerAttr(int64_t(fs::file_size(from))),
+                       b.getStringAttr(rt::sha256OfFile(from)));
+}
+
+void PlanRunner::Impl::writeArtifact(PlanCopy &plan, const fs::path &to) {
+  ErrorCollector messages(*plan.context, /*printsRemarks=*/false);
+  plan::ProgramOp program = plan.program();
+  ModuleOp module = kernels::findKernelsModule(*plan.module);
+  keepVariant(program, module, *hostVariant());
+  makeWeights(program);
+  makeCode(module, messages);
+  fs::create_directory(to);
+  for (auto file : llvm::make_early_inc_range(program.getOps<plan::FileOp>()))
+    file.erase();
+  addFile(program, to, "kernels.so", code.path);
+  for (plan::ArenaOp arena : program.getOps<plan::ArenaOp>())
+    if (arena.getFile())
+      addFile(program, to, arena.getFile()->str(), weights.path);
+  auto manifest = plan::exportManifest(program);
+  if (failed(manifest))
+    throw InputError("the manifest cannot be written: " + messages.text());
+  std::ofstream(to / "manifest.json", std::ios::binary) << *manifest;
+}
+
+PlanRunner::PlanRunner(std::shared_ptr<const frontend::Checkpoint> checkpoint, unsigned threads)
+    : impl(std::make_unique<Impl>()) {
+  impl->checkpoint = std::move(checkpoint);
+  impl->threads = threads;
+}
+
+PlanRunner::~PlanRunner() = default;
+
+llvm::Error PlanRunner::prepare(ModuleOp program) {
+  if (impl->checkpoint)
+    return llvm::Error::success();
+  try {
+    if (impl->folder.error)
+      throw InputError("no temporary folder can be made: " + impl->folder.error.message());
+    fs::path path = impl->folder.at("seeded.safetensors");
+    SeededWeights drawn;
+    writeCheckpointOf(program, drawn, path.string());
+    impl->checkpoint = frontend::openSafetensors(path.string());
+  } catch (const std::exception &error) {
+    return llvm::createStringError(error.what());
+  }
+  return llvm::Error::success();
+}
+
+std::shared_ptr<reference::WeightSource> PlanRunner::weights() const {
+  return std::make_shared<reference::CheckpointWeights>(impl->checkpoint);
+}
+
+std::string PlanRunner::refusal(plan::ProgramOp program) {
+  if (program.getTarget().getDevice() != "cpu")
+    return "target " + program.getTarget().getDevice().str() + " is not this machine";
+  if (program.getRanks() != 1)
+    return "it is a program of " + std::to_string(program.getRanks()) + " ranks";
+  if (!hostVariant())
+    return "this machine runs none of the CPU variants";
+  return "";
+}
+
+llvm::Expected<ProgramRun> PlanRunner::run(PlanCopy &plan, llvm::ArrayRef<NamedStep> steps) {
+  try {
+    if (impl->folder.error)
+      throw InputError("no temporary folder can be made: " + impl->folder.error.message());
+    fs::path artifact = impl->folder.at("artifact-" + std::to_string(++impl->runs));
+    impl->writeArtifact(plan, artifact);
+    ProgramRun run = executeArtifact(artifact, steps, impl->threads);
+    fs::remove_all(artifact);
+    return run;
+  } catch (const std::exception &error) {
+    return llvm::createStringError(error.what());
+  }
+}
+
+} // namespace llmc

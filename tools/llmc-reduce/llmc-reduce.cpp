@@ -1,0 +1,53 @@
+//===- llmc-reduce.cpp - the smallest program that still does it ----------===//
+#include "llmc/Pipelines/ReduceCommand.h"
+
+#include <CLI/CLI.hpp>
+
+#ifdef LLMC_INCLUDE_TESTS
+#include "Miscompile/Miscompile.h"
+#endif
+
+int main(int argc, char **argv) {
+  CLI::App app("Makes a program of the llm dialect smaller while a pass still changes its numbers, "
+               "or while a command still finds what it looks for",
+               "llmc-reduce");
+  llmc::ReduceCommand command;
+#ifdef LLMC_INCLUDE_TESTS
+  if (const llmc::test::Miscompilation *mistake = llmc::test::takeMiscompilation(argc, argv))
+    command.instrument = [mistake](mlir::PassManager &pm) {
+      llmc::test::miscompile(pm, *mistake);
+    };
+#endif
+  app.add_option("program", command.program, "Program of the llm dialect, .mlir")->required();
+  CLI::Option *pipeline = app.add_option(
+      "--pass-pipeline", command.pipeline,
+      "Passes of which one changes the numbers on seeded inputs: builtin.module(...)");
+  CLI::Option *test =
+      app.add_option("--test", command.test,
+                     "Command that ends with exit code 1 while the program, its last argument, is "
+                     "still of interest (as for mlir-reduce)");
+  pipeline->excludes(test);
+  app.add_flag("--check", command.check, "Reduce nothing, say where the program parts")
+      ->needs(pipeline);
+  app.add_option("--checkpoint", command.checkpoint,
+                 "Weights: .safetensors or .gguf (default: drawn from the tensors' names)");
+  app.add_option("-o,--output", command.output, "File of the small program (default: standard output)");
+  app.add_option("--seconds", command.seconds, "Begin no new attempt after so long")
+      ->check(CLI::PositiveNumber)
+      ->capture_default_str();
+  app.add_option("--limits", command.limits,
+                 "Rows, logits, sequences and positions that steps may have")
+      ->delimiter(',')
+      ->expected(4)
+      ->check(CLI::PositiveNumber);
+  app.add_option("--threads", command.threads, "Threads (default: 1)")->check(CLI::Range(1, 1024));
+  app.add_flag("--json", command.json, "With --check: one JSON object (docs/Debugging.md)");
+  try {
+    app.parse(argc, argv);
+    if (command.pipeline.empty() && command.test.empty())
+      throw CLI::RequiredError("--pass-pipeline or --test");
+  } catch (const CLI::ParseError &error) {
+    return app.exit(error) == 0 ? 0 : 2;
+  }
+  return llmc::reduceMain(command, llvm::outs());
+}
