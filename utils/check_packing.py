@@ -4,7 +4,8 @@ arena of slices with its lower bound, the largest sum of live aligned sizes at o
 
     utils/check_packing.py --bin build/bin [--only NAME] [--json FILE] MODEL...
 
-A MODEL is a folder with config.json, or a folder of such folders. Needs no weights. Exit 1 where
+A MODEL is a folder with config.json, a folder of such folders, a name of the catalogue, or the
+folder models/catalogue for all of them. Needs no weights. Exit 1 where
 a packing is more than --most percent above its bound and the search did not prove that nothing is
 smaller, where planning takes longer than --seconds, or where a deployment cannot be planned
 although another one of the same model can. Models that have no plan at all, because a kernel or
@@ -37,6 +38,9 @@ def models_in(paths):
             yield path
             continue
         for name in sorted(os.listdir(path)):
+            if name.endswith(".jsonc"):
+                text = open(os.path.join(path, name), encoding="utf-8").read()
+                yield from re.findall(r'^    "([^"]+)": \{', text.split('"models": {')[-1], re.M)
             folder = os.path.join(path, name)
             if os.path.exists(os.path.join(folder, "config.json")):
                 yield folder
