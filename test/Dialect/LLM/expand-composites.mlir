@@ -1,4 +1,4 @@
-// RUN: llmc-opt %s | llmc-opt | FileCheck %s --check-prefix=ROUND
+// RUN: llmc-opt %s | llmc-opt - | FileCheck %s --check-prefix=ROUND
 // RUN: llmc-opt %s --llm-expand-composites --mlir-print-debuginfo | FileCheck %s --implicit-check-not=llm.composite --implicit-check-not=llm.implements
 // RUN: llmc-opt %s --llm-expand-composites --remarks-filter=composite -o /dev/null 2>&1 | FileCheck %s --check-prefix=REMARK
 

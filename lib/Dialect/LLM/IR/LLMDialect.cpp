@@ -92,7 +92,7 @@ static LogicalResult verifySettings(Operation *op, Attribute value) {
     auto number = dyn_cast<FloatAttr>(setting.getValue());
     bool isWhole = isa<IntegerAttr>(setting.getValue()) && !isa<BoolAttr>(setting.getValue());
     if (!isWhole && (!number || !number.getValue().isFinite()))
-      return op->emitOpError() << "'llm.settings' key '" << setting.getName()
+      return op->emitOpError() << "'llm.settings' key '" << setting.getName().getValue()
                                << "' must be a finite number but is " << setting.getValue();
   }
   return success();
@@ -111,11 +111,11 @@ static LogicalResult verifyBindings(Operation *op, Attribute value) {
   for (NamedAttribute binding : bindings) {
     auto setting = dyn_cast<StringAttr>(binding.getValue());
     if (!setting || !settings.contains(setting.getValue()))
-      return op->emitOpError() << "'llm.bind' key '" << binding.getName()
+      return op->emitOpError() << "'llm.bind' key '" << binding.getName().getValue()
                                << "' must name one of the function's llm.settings but is "
                                << binding.getValue();
     if (!isa_and_nonnull<FloatAttr, IntegerAttr>(op->getAttr(binding.getName())))
-      return op->emitOpError() << "'llm.bind' key '" << binding.getName()
+      return op->emitOpError() << "'llm.bind' key '" << binding.getName().getValue()
                                << "' must be an attribute of the op that is a number";
   }
   return success();
