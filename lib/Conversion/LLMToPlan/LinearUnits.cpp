@@ -1,5 +1,5 @@
 //===- LinearUnits.cpp - products, the embedding ---------------------------===//
-#include "Converter.h"
+#include "LinearParts.h"
 
 using namespace mlir;
 
@@ -7,142 +7,147 @@ namespace llmc {
 
 using namespace llm;
 
-namespace {
-/// One product of a unit.
-struct Product {
-  Operation *op;
-  Value input, weight, bias, result;
-  int64_t width;
-};
-
-SmallVector<Product> productsOf(const Unit &unit) {
-  SmallVector<Product> products;
-  for (Operation *op : unit.ops) {
-    if (auto linear = dyn_cast<LinearOp>(op))
-      products.push_back({op, linear.getInput(), linear.getWeight(), linear.getBias(),
-                          linear.getResult(), 0});
-    else if (auto head = dyn_cast<OutputHeadOp>(op))
-      products.push_back({op, head.getInput(), head.getWeight(), Value(), head.getResult(), 0});
-  }
-  for (Product &product : products)
-    product.width = cast<RankedTensorType>(product.result.getType()).getShape().back();
-  return products;
+std::optional<Refusal> whyNotLinear(const Unit &unit) {
+  LinearParts parts;
+  if (std::optional<Refusal> refusal = splitLinear(unit, parts))
+    return refusal;
+  for (Operation *op : parts.products)
+    if (isa<ExpertLinearOp>(op))
+      return Refusal{op, "stands in one launch with a product that all tokens have"};
+  return std::nullopt;
 }
-} // namespace
+
+static Value weightOf(Operation *product) { return product->getOperand(1); }
+static Value biasOf(Operation *product) {
+  auto linear = dyn_cast<LinearOp>(product);
+  return linear ? linear.getBias() : Value();
+}
+static int64_t widthOf(Operation *product) {
+  return cast<RankedTensorType>(product->getResult(0).getType()).getShape().back();
+}
 
 LogicalResult Converter::lowerLinear(const Unit &unit) {
-  SmallVector<Product> products = productsOf(unit);
-  auto gate = unit.first<GateOp>();
-  auto residual = unit.first<ResidualAddOp>();
-  auto activation = unit.first<ActivationOp>();
-  auto x = bufferOf(unit.resolve(products.front().input), unit.op);
+  LinearParts parts;
+  splitLinear(unit, parts);
+  SmallVector<Operation *> &products = parts.products;
+  auto source = parts.before.empty() ? parts.input() : parts.before.front()->getOperand(0);
+  auto x = bufferOf(unit.resolve(source), unit.op);
   if (failed(x))
     return failure();
-  bool gated = bool(gate);
-  if (gated) {
-    // The kernel's panels alternate gate first.
-    if (products.front().result != gate.getGate())
-      std::swap(products[0], products[1]);
-  }
+  bool gated = parts.isPaired();
+  // The kernel's panels alternate gate first.
+  if (auto gate = unit.first<GateOp>(); gate && gated && products[1]->getResult(0) == gate.getGate())
+    std::swap(products[0], products[1]);
 
   kernels::LinearSpec spec;
-  auto type = cast<WeightType>(products.front().weight.getType());
+  auto type = cast<WeightType>(weightOf(products.front()).getType());
   auto storage = kernels::findStorage(type.getStorageName());
   if (!storage)
     return unit.op->emitError("no CPU kernel reads weights stored as ") << type.getStorageName();
   spec.storage = *storage;
   spec.cols = type.getShape()[1];
-  if (!x->isWholeSlice()) {
+  if (parts.before.empty() && !x->isWholeSlice()) {
     // The kernel reads rows from their first column.
     RowBuffer own = newBuffer("input", x->width, x->rows);
-    if (failed(copyRows(*x, own, unit.op->getLoc())))
+    if (failed(copyRows(*x, own, unit.op->getLoc(), "the kernel reads whole rows, these are columns")))
       return failure();
     x = own;
   }
   SmallVector<Value> weights, biases;
   SmallVector<int64_t> widths;
   int64_t total = 0;
-  bool anyBias = false;
-  for (Product &product : products) {
-    weights.push_back(unit.resolve(product.weight));
-    biases.push_back(product.bias ? unit.resolve(product.bias) : Value());
-    widths.push_back(product.width);
-    anyBias |= bool(product.bias);
-    total += gated ? (product.width + 15) / 16 * 16 : product.width;
+  for (Operation *product : products) {
+    Value bias = biasOf(product);
+    weights.push_back(unit.resolve(weightOf(product)));
+    biases.push_back(bias ? unit.resolve(bias) : Value());
+    widths.push_back(widthOf(product));
+    spec.bias |= bool(bias);
+    total += gated ? (widths.back() + 15) / 16 * 16 : widths.back();
   }
   spec.rows = total;
   spec.gated = gated;
-  if (gated)
-    spec.activation = kernelActivation(gate.getFunction());
-  if (activation)
-    spec.activation = kernelActivation(activation.getFunction());
-  spec.outputWidth = gated ? products.front().width : total;
-  spec.bias = anyBias;
-  spec.residual = bool(residual);
-  spec.count = x->rows == plan::Extent::Outputs ? kernels::RowCount::Outputs
-                                                : kernels::RowCount::Tokens;
+  spec.outputWidth = gated ? widths.front() : total;
+  bool chosen = !unit.all<SelectRowsOp>().empty() || x->rows == plan::Extent::Outputs;
+  spec.count = chosen ? kernels::RowCount::Outputs : kernels::RowCount::Tokens;
   spec.tile = kernels::linearTile(spec.rows, gated);
   auto weight = packPanels(unit.op->getLoc(), weights, spec.tile, gated);
   if (failed(weight))
     return failure();
 
   SmallVector<plan::UseAttr> uses{use(*x, plan::Access::Read), use(*weight)};
-  if (anyBias) {
+  if (spec.bias) {
     auto bias = packVectors(unit.op->getLoc(), biases, widths, gated);
     if (failed(bias))
       return failure();
     uses.push_back(use(*bias));
   }
-
+  if (!parts.before.empty() && failed(addPrologue(unit, parts, *x, spec, uses)))
+    return failure();
+  if (failed(addEpilogue(unit, parts, spec, uses)) ||
+      failed(bindLinear(unit, parts, *x, spec, uses)))
+    return failure();
+  if (std::string problem = kernels::checkLinear(spec); !problem.empty())
+    return unit.op->emitError("no linear kernel: ") << problem;
   std::string what = isa<FusionOp>(unit.op) ? cast<FusionOp>(unit.op).getPattern().str()
                                             : unit.op->getName().getStringRef().str();
-  if (residual) {
-    Value product = gated        ? gate.getResult()
-                    : activation ? activation.getResult()
-                                 : products.front().result;
-    Value stream = residual.getDelta() == product ? residual.getStream() : residual.getDelta();
+  launch(unit.op->getLoc(), kernels::describeKernel(module.getContext(), spec), uses,
+         items(kernels::linearKernelFactor(spec), chosen ? plan::Extent::Outputs : x->rows,
+               kernels::linearTokenBlock),
+         what);
+  return success();
+}
+
+/// Where the results lie: over the residual if it dies here, or in rows of their own.
+LogicalResult Converter::bindLinear(const Unit &unit, const LinearParts &parts, const RowBuffer &x,
+                                    kernels::LinearSpec &spec,
+                                    SmallVectorImpl<plan::UseAttr> &uses) {
+  plan::Extent rows =
+      spec.count == kernels::RowCount::Outputs ? plan::Extent::Outputs : plan::Extent::Tokens;
+  if (ResidualAddOp residual = parts.residual) {
+    spec.residual = true;
+    Value stream = residual.getDelta() == parts.value() ? residual.getStream() : residual.getDelta();
     auto buffer = bufferOf(unit.resolve(stream), unit.op);
     if (failed(buffer))
       return failure();
     RowBuffer out = *buffer;
-    if (buffer->isWholeSlice() && diesAt(*buffer, unit.op) && !buffer->overlaps(*x)) {
+    // Nor while another operand of the launch is in the same memory.
+    bool read = buffer->overlaps(x) || llvm::any_of(ArrayRef(uses).drop_front(), [&](plan::UseAttr other) {
+                  return other.getSymbol().getValue() == buffer->slice;
+                });
+    if (buffer->isWholeSlice() && diesAt(*buffer, unit.op) && !read) {
       spec.inPlace = true;
       uses.push_back(use(*buffer, plan::Access::ReadWrite));
     } else {
       if (!buffer->isWholeSlice()) {
         RowBuffer own = newBuffer("residual", buffer->width, buffer->rows);
-        if (failed(copyRows(*buffer, own, unit.op->getLoc())))
+        if (failed(copyRows(*buffer, own, unit.op->getLoc(), "the kernel adds whole rows, these are columns")))
           return failure();
         buffer = own;
       }
-      out = newBuffer("sum", spec.outputWidth, x->rows);
+      out = newBuffer("sum", spec.outputWidth, rows);
       uses.push_back(use(*buffer, plan::Access::Read));
       uses.push_back(use(out, plan::Access::Write));
     }
     bind(unit.resolve(residual.getResult()), out);
-  } else {
-    StringRef name = gated ? "gated" : isa<OutputHeadOp>(products.front().op) ? "logits" : "product";
-    RowBuffer out = newBuffer(name, spec.outputWidth, x->rows);
-    uses.push_back(use(out, plan::Access::Write));
-    if (gated) {
-      bind(unit.resolve(gate.getResult()), out);
-    } else if (activation) {
-      bind(unit.resolve(activation.getResult()), out);
-    } else {
-      int64_t column = 0;
-      for (Product &product : products) {
-        RowBuffer part = out;
-        part.offset = column;
-        part.width = product.width;
-        column += product.width;
-        bind(unit.resolve(product.result), part);
-      }
-    }
+    return success();
   }
-  if (std::string problem = kernels::checkLinear(spec); !problem.empty())
-    return unit.op->emitError("no linear kernel: ") << problem;
-  launch(unit.op->getLoc(), kernels::describeKernel(module.getContext(), spec), uses,
-         items(kernels::linearKernelFactor(spec), x->rows, kernels::linearTokenBlock), what);
+  StringRef name = spec.gated                                   ? "gated"
+                   : isa<OutputHeadOp>(parts.products.front()) ? "logits"
+                                                                : "product";
+  RowBuffer out = newBuffer(name, spec.outputWidth, rows);
+  uses.push_back(use(out, plan::Access::Write));
+  if (!parts.behind.empty()) {
+    bind(unit.resolve(parts.value()), out);
+    return success();
+  }
+  int64_t column = 0;
+  for (Operation *product : parts.products) {
+    RowBuffer part = out;
+    part.offset = column;
+    part.width = widthOf(product);
+    column += part.width;
+    bind(unit.resolve(product->getResult(0)), part);
+  }
   return success();
 }
 

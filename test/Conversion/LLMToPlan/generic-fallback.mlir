@@ -16,12 +16,12 @@ module attributes {llm.model = {architecture = "fallback"}} {
     %x = llm.embedding %tokens, %table : tensor<?xi32>, !table -> !rows
 
     // A product in the middle of a fusion.
-    // CHECK: [[@LINE+2]]:{{.*}} remark: [Missed] tuned-kernel | Category:plan | Reason="llm.scale: is not part of the linear kernel's epilogue (bias, gate or activation, residual)"
-    // CHECK: remark: [Passed] launch | Category:plan | Remark=generic, Remark=": ", Remark=scaled-product
-    %y = llm.fusion "scaled-product" (%x, %table) : (!rows, !table) -> !rows {
+    // CHECK: [[@LINE+2]]:{{.*}} remark: [Missed] tuned-kernel | Category:plan | Reason="llm.rms_norm: is not part of the linear kernel's epilogue (bias, element-wise operations, residual)"
+    // CHECK: remark: [Passed] launch | Category:plan | Remark=generic, Remark=": ", Remark=normed-product
+    %y = llm.fusion "normed-product" (%x, %table) : (!rows, !table) -> !rows {
     ^bb0(%a: !rows, %w: !table):
       %0 = llm.linear %a, %w : !rows, !table -> !rows
-      %1 = llm.scale %0 by 2.0 : !rows
+      %1 = llm.rms_norm %0 eps 1.0e-5 : !rows
       llm.yield %1 : !rows
     }
 
@@ -48,7 +48,7 @@ module attributes {llm.model = {architecture = "fallback"}} {
       %2 = llm.residual_add %1, %b : !rows
       llm.yield %2 : !rows
     }
-    // CHECK: plan.launch @generic_scaled_product_
+    // CHECK: plan.launch @generic_normed_product_
     // CHECK: plan.launch @generic_late_norm_{{.*}} [#plan.use<@scale, read>, #plan.use<@norm, read>, #plan.use<@merge_heads, write>]
     // CHECK: plan.launch @generic_heads_and_rows_
     return %r : !rows
