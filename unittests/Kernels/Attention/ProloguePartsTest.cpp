@@ -185,6 +185,20 @@ TEST(ProloguePartsTest, NormsOfEveryKind) {
   check(spec);
 }
 
+/// Heads of whole vectors go through norm and rotary in registers.
+TEST(ProloguePartsTest, HeadsInRegisters) {
+  for (int64_t width : {32, 64, 128}) {
+    PrologueSpec spec = makeSpec({3, 2, width, 24, 0});
+    spec.qNorm = HeadNorm{.eps = 1e-6f};
+    spec.kNorm = HeadNorm{.scale = Scale, .eps = 1e-5f, .offset = width == 64 ? 1.0f : 0.0f};
+    spec.rotary = Rotary{Freq, width, 0, RotaryPairs::Halves};
+    check(spec);
+    spec.rotary->width = 32;
+    spec.rotary->first = width - 32;
+    check(spec);
+  }
+}
+
 TEST(ProloguePartsTest, RefusesHalfOfAHead) {
   PrologueSpec good = makeSpec({4, 2, 24, 20, 8}), bad = good;
   EXPECT_EQ(checkPrologue(good), "");

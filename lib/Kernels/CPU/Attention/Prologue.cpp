@@ -81,6 +81,9 @@ private:
   void turnHalves(Value from, Value to);
   void turnInterleaved(Value from, Value to);
   void norm(const HeadNorm &norm, int64_t width, Value from, Value to);
+  /// Whether a head stays in registers from its norm to its rotary.
+  bool fitsRegisters(const std::optional<HeadNorm> &headNorm, bool turns) const;
+  void normAndTurn(const HeadNorm &headNorm, Value from, Value to);
   /// Takes one head from `from` to `to`; its last channels from `rest` where there is one.
   void stages(const std::optional<HeadNorm> &headNorm, bool turns, Value from, Value rest,
               Value to);
@@ -216,9 +219,51 @@ void PrologueEmitter::norm(const HeadNorm &headNorm, int64_t width, Value from, 
   emitRow(kb, program, inputs, {to}, kb.at(kb.scratch(), plan.norm));
 }
 
+bool PrologueEmitter::fitsRegisters(const std::optional<HeadNorm> &headNorm, bool turns) const {
+  constexpr int64_t mostChunks = 8;
+  if (!headNorm || headNorm->layer || headNorm->element != RowElement::F32 || !turns ||
+      spec.normAfterRotary || spec.rotary->pairs != RotaryPairs::Halves)
+    return false;
+  return spec.state.keyWidth % lanes == 0 && spec.state.keyWidth / lanes <= mostChunks &&
+         spec.rotary->first % lanes == 0 && spec.rotary->width % (2 * lanes) == 0;
+}
+
+/// The same operations in the same order as norm and turnHalves one after another.
+void PrologueEmitter::normAndTurn(const HeadNorm &headNorm, Value from, Value to) {
+  int64_t width = spec.state.keyWidth, count = width / lanes;
+  SmallVector<Value> x;
+  SmallVector<Value, 4> sums(4, kb.splat(0));
+  for (int64_t i = 0; i < count; ++i) {
+    x.push_back(kb.load(kb.vecF(), from, 4, i * lanes * 4));
+    sums[i % 4] = kb.fma(x[i], x[i], sums[i % 4]);
+  }
+  Value sum = kb.reduceAdd(kb.addf(kb.addf(sums[0], sums[1]), kb.addf(sums[2], sums[3])));
+  Value mean = kb.divf(sum, kb.cf(float(width)));
+  Value r = kb.broadcast(kb.divf(kb.cf(1), kb.sqrt(kb.addf(mean, kb.cf(headNorm.eps)))));
+  for (int64_t i = 0; i < count; ++i) {
+    x[i] = kb.mulf(x[i], r);
+    if (!headNorm.scale)
+      continue;
+    Value scale = kb.load(kb.vecF(), operands[*headNorm.scale], 4, i * lanes * 4);
+    x[i] = kb.mulf(x[i], headNorm.offset != 0 ? kb.addf(kb.splat(headNorm.offset), scale) : scale);
+  }
+  int64_t first = spec.rotary->first / lanes, half = spec.rotary->width / 2 / lanes;
+  for (int64_t i = 0; i < half; ++i) {
+    Value c = kb.load(kb.vecF(), kb.scratch(), 64, i * lanes * 4);
+    Value s = kb.load(kb.vecF(), kb.scratch(), 64, plan.sines + i * lanes * 4);
+    Value a = x[first + i], b = x[first + half + i];
+    x[first + i] = kb.subf(kb.mulf(a, c), kb.mulf(b, s));
+    x[first + half + i] = kb.addf(kb.mulf(b, c), kb.mulf(a, s));
+  }
+  for (int64_t i = 0; i < count; ++i)
+    kb.store(x[i], to, 4, i * lanes * 4);
+}
+
 void PrologueEmitter::stages(const std::optional<HeadNorm> &headNorm, bool turns, Value from,
                              Value rest, Value to) {
   int64_t width = spec.state.keyWidth;
+  if (!rest && fitsRegisters(headNorm, turns))
+    return normAndTurn(*headNorm, from, to);
   if (rest) {
     int64_t own = normWidth(spec);
     if (headNorm)
