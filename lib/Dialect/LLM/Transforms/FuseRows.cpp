@@ -29,10 +29,10 @@ static bool isCandidate(Operation *op) {
   return true;
 }
 
-/// A fusion of this family, which may grow. What a user or a plug-in has claimed stays as it is.
+/// What a user or a plug-in has claimed stays as it is.
 static bool isRowFusion(FusionOp fusion) {
   const FusionPattern *pattern = findFusionPattern(fusion.getPattern());
-  if (!pattern || pattern->family != FusionFamily::Row)
+  if (!pattern || !pattern->grows)
     return false;
   SmallVector<Operation *> ops;
   for (Operation &op : fusion.getBody().front().without_terminator())

@@ -48,11 +48,11 @@ static SmallVector<FusionPattern> &patternTable() {
       {"linear-residual", FusionFamily::Linear, "A product and the residual add that takes it",
        create<FuseLinearResidualPassOptions, createFuseLinearResidualPass>},
       {"residual-norm", FusionFamily::Row, "A residual add and the norms around it",
-       create<FuseResidualNormPassOptions, createFuseResidualNormPass>},
+       create<FuseResidualNormPassOptions, createFuseResidualNormPass>, /*grows=*/true},
       {"attention-prologue", FusionFamily::Attention, "Head norms, rotary and cache append",
        create<FuseAttentionProloguePassOptions, createFuseAttentionProloguePass>},
       {"rows", FusionFamily::Row, "Operations along rows, whatever they are",
-       create<FuseRowsPassOptions, createFuseRowsPass>},
+       create<FuseRowsPassOptions, createFuseRowsPass>, /*grows=*/true},
   };
   return table;
 }
@@ -70,7 +70,8 @@ void llm::registerFusionPattern(const FusionPattern &pattern) {
   if (findFusionPattern(pattern.name))
     llvm::report_fatal_error("fusion pattern '" + pattern.name + "' is registered already",
                              /*gen_crash_diag=*/false);
-  patternTable().push_back(pattern);
+  static unsigned registered = 0;
+  patternTable().insert(patternTable().begin() + registered++, pattern);
 }
 
 //===----------------------------------------------------------------------===//

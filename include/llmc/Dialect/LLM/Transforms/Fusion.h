@@ -43,10 +43,12 @@ struct FusionPattern {
   /// What is fused, one line.
   llvm::StringRef summary;
   std::unique_ptr<mlir::Pass> (*create)(const FusionSettings &settings);
+  /// Whether `rows` may take its fusions into larger ones.
+  bool grows = false;
 };
 
-/// All patterns, in the order in which their passes run: those of llmc, then those that were
-/// registered.
+/// All patterns, in the order in which their passes run: those that were registered, which know
+/// more of the model, then those of llmc.
 llvm::ArrayRef<FusionPattern> fusionPatterns();
 
 /// Adds a pattern of a plug-in; before any pipeline is built, from one thread. A name that is
