@@ -57,6 +57,8 @@ static bool rowShape(Type type, std::vector<int64_t> &shape) {
 
 /// Why an operation cannot stand in a definition; empty where it can.
 static StringRef whyNotInDefinition(Operation *op) {
+  if (!op->isRegistered())
+    return "is no operation of a dialect that is loaded; --load-dialect-plugin brings one";
   if (isa<CompositeOp, func::CallOp>(op))
     return "calls another function; write its operations here";
   if (isa<ParamOp, StateOp, RepeatOp, ObserveOp>(op))
@@ -120,12 +122,15 @@ void OpLibrary::addFile(const std::string &file, MLIRContext &context) {
         message = positionOf(diagnostic.getLocation(), file) + ": " + diagnostic.str();
       return success();
     });
+    // What no dialect has is named by signatureOf.
+    bool allowed = context.allowsUnregisteredDialects();
+    context.allowUnregisteredDialects(true);
     module = parseSourceFile<ModuleOp>(file, &context);
+    context.allowUnregisteredDialects(allowed);
   }
   if (!module)
     throw InputError((message.empty() ? file + ": is no MLIR" : message) +
-                     ". An op library is a module of functions (docs/Extending.md); the dialects of "
-                     "plug-ins are there with --load-dialect-plugin");
+                     ". An op library is a module of functions (docs/Extending.md)");
   bool any = false;
   for (auto function : module->getOps<func::FuncOp>()) {
     if (!function->hasAttr("llm.implements"))
