@@ -95,6 +95,7 @@ help_of() {
     help_of "llmc $command" "$bin/llmc" "$command" --help
   done
   help_of "llmc-opt as a compiler" "$bin/llmc-opt" --help-compile
+  help_of "llmc-reduce" "$bin/llmc-reduce" --help
 } >>"$page"
 
 # One empty line between paragraphs, none at the end.

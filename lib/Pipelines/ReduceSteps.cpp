@@ -92,7 +92,11 @@ static LayerTable numberLayers(ModuleOp module) {
   auto facts = module->getAttrOfType<DictionaryAttr>("llm.model");
   if (facts && facts.get("layers")) {
     NamedAttrList list(facts);
-    list.set("layers", Builder(module.getContext()).getI64IntegerAttr(next));
+    // A program without layers does not say that it has none.
+    if (next)
+      list.set("layers", Builder(module.getContext()).getI64IntegerAttr(next));
+    else
+      list.erase("layers");
     module->setAttr("llm.model", list.getDictionary(module.getContext()));
   }
   return table;

@@ -198,6 +198,8 @@ inline std::string finishCompileFlags(CompileOptions &options, const CompileFlag
   if (std::string problem = chooseTarget(std::string(options.phase.target), options.phase);
       !problem.empty())
     return problem;
+  if (!options.reproducer.empty() && !options.checkPasses)
+    return "--reproducer=" + options.reproducer + " is for what --check-passes finds: give both";
   if (!options.checkpoint.empty() && !options.model.ends_with(".mlir"))
     return "--checkpoint=" + options.checkpoint + " is for a model given as .mlir; " +
            options.model + " has weights of its own";
