@@ -166,7 +166,10 @@ std::string parsePhasePass(StringRef text, PhasePass &pass) {
   OpPassManager pm(ModuleOp::getOperationName());
   if (succeeded(parsePassPipeline(pipeline, pm, errors)))
     return "";
-  return "'" + text.str() + "': " + StringRef(message).trim().str() +
+  // MLIR adds where in which parser, and a picture.
+  StringRef why = StringRef(message).split('\n').first;
+  why = why.contains("error: ") ? why.split("error: ").second : why;
+  return "'" + text.str() + "': " + why.str() +
          "; passes of plug-ins are there with --load-pass-plugin";
 }
 
