@@ -38,7 +38,7 @@ module attributes {llm.model = {architecture = "fallback"}} {
     }
 
     // Norm of heads and of rows in one row fusion.
-    // CHECK: [[@LINE+3]]:{{.*}} remark: [Missed] tuned-kernel | Category:plan | Reason="llm.merge_heads: no CPU kernel computes this operation as part of a row fusion"
+    // CHECK: [[@LINE+3]]:{{.*}} remark: [Missed] tuned-kernel | Category:plan | Reason="llm.rms_norm: has {{.*}} elements a token, the kernel's rows are {{.*}}"
     // CHECK: remark: [Passed] launch | Category:plan | Remark=generic, Remark=": ", Remark=heads-and-rows
     %hs = llm.split_heads %h : !rows -> !heads
     %r = llm.fusion "heads-and-rows" (%hs, %h, %scale) : (!heads, !rows, !scale) -> !rows {
@@ -46,7 +46,8 @@ module attributes {llm.model = {architecture = "fallback"}} {
       %0 = llm.rms_norm %a, %s eps 1.0e-5 : !heads, !scale
       %1 = llm.merge_heads %0 : !heads -> !rows
       %2 = llm.residual_add %1, %b : !rows
-      llm.yield %2 : !rows
+      %3 = llm.rms_norm %2 eps 1.0e-5 : !rows
+      llm.yield %3 : !rows
     }
     // CHECK: plan.launch @generic_normed_product_
     // CHECK: plan.launch @generic_late_norm_{{.*}} [#plan.use<@scale, read>, #plan.use<@norm, read>, #plan.use<@merge_heads, write>]

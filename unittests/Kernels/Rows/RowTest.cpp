@@ -1,9 +1,11 @@
 //===- RowTest.cpp - row programs against double precision ----------------===//
 #include "KernelTest.h"
+#include "RandomRows.h"
 #include "RowReference.h"
 #include <bit>
 #include <cstring>
 #include <random>
+#include <set>
 
 using namespace llmc::kernels;
 using namespace llmc::kernels::test;
@@ -459,6 +461,48 @@ TEST(RowTest, StatisticsFusedEqualUnfused) {
     c.rows[3] = std::move(b.rows[3]);
     c.run(kernels.find(rowKernelName(second), *variant));
     EXPECT_TRUE(sameBits(a.rows[1], c.rows[4]));
+  }
+}
+
+/// Any program gives the bits of its operations one by one, with what is between stored.
+TEST(RowTest, RandomProgramsFusedEqualUnfused) {
+  for (unsigned seed = 0; seed < 6; ++seed) {
+    RandomProgram random(seed);
+    std::vector<RowProgram> programs{random.fused()};
+    for (size_t i = 0; i < random.steps.size(); ++i)
+      programs.push_back(random.alone(i));
+    Kernels kernels;
+    std::set<std::string> names;
+    for (const RowProgram &p : programs)
+      if (names.insert(rowKernelName(p)).second)
+        kernels.add(
+            [&](mlir::ModuleOp module, const CPUVariant &v) { buildRowKernel(module, p, v); });
+    kernels.compile();
+    size_t values = random.isScalar.size();
+    auto filled = [&](const RowProgram &p) {
+      Launch launch(p, 3);
+      launch.rows.resize(values);
+      launch.halves.resize(values);
+      launch.elements.resize(values, RowElement::F32);
+      for (unsigned value = 0; value < values; ++value)
+        launch.fill(value, size_t(3 * random.heads * random.width), value + seed);
+      return launch;
+    };
+    for (const CPUVariant *variant : Kernels::variants()) {
+      Launch whole = filled(programs[0]);
+      whole.run(kernels.find(rowKernelName(programs[0]), *variant));
+      std::vector<Buffer<float>> state = std::move(filled(programs[0]).rows);
+      for (size_t i = 1; i < programs.size(); ++i) {
+        Launch part = filled(programs[i]);
+        part.rows = std::move(state);
+        part.run(kernels.find(rowKernelName(programs[i]), *variant));
+        state = std::move(part.rows);
+      }
+      for (size_t i = 0; i < random.steps.size(); ++i)
+        if (random.isSeen[i])
+          EXPECT_TRUE(sameBits(whole.rows[i + 3], state[i + 3]))
+              << "seed " << seed << ", step " << i << ", " << variant->name.str();
+    }
   }
 }
 
