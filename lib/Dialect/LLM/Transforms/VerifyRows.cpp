@@ -31,6 +31,8 @@ public:
 
 private:
   void set(Value value, Rows its) { rows[value] = its; }
+  /// A weight's row is that of any row.
+  bool isWeight(Value value) const { return weightBehind(value) || weights.contains(value); }
   /// Arguments of functions have a row for each token.
   Rows of(Value value) const {
     auto found = rows.find(value);
@@ -42,6 +44,8 @@ private:
 
   SymbolTable symbols;
   llvm::DenseMap<Value, Rows> rows;
+  /// Values in fusions that are weights' rows outside.
+  llvm::DenseSet<Value> weights;
 };
 } // namespace
 
@@ -83,7 +87,9 @@ LogicalResult RowAnalysis::visitRepeat(RepeatOp repeat) {
 LogicalResult RowAnalysis::visitFusion(FusionOp fusion) {
   Block &body = fusion.getBody().front();
   for (auto [argument, input] : llvm::zip_equal(body.getArguments(), fusion.getInputs()))
-    if (isRows(input))
+    if (isWeight(input))
+      weights.insert(argument);
+    else if (isRows(input))
       set(argument, of(input));
   if (failed(visit(body)))
     return failure();
@@ -101,8 +107,7 @@ LogicalResult RowAnalysis::visit(Operation &op) {
     return visitFusion(fusion);
   std::optional<Rows> all;
   for (Value operand : op.getOperands()) {
-    // A weight's row is that of any row.
-    if (!isRows(operand) || weightBehind(operand))
+    if (!isRows(operand) || isWeight(operand))
       continue;
     Rows own = of(operand);
     if (all && *all != own)
@@ -120,6 +125,8 @@ LogicalResult RowAnalysis::visit(Operation &op) {
     return op.emitOpError() << "needs a row for each token and has " << describe(result);
   if (isa<SelectRowsOp>(op))
     result = Rows::Outputs;
+  if (isa<SplitHeadsOp, MergeHeadsOp>(op) && isWeight(op.getOperand(0)))
+    weights.insert(op.getResult(0));
   for (Value value : op.getResults())
     if (isRows(value))
       set(value, result);
