@@ -57,7 +57,7 @@ def check_page(path, plan):
     print(f"{os.path.basename(path)}: {len(launches)} launches, {len(slices)} slices, nothing from outside")
 
 
-TOKEN = re.compile(r'\s*("(?:[^"\\]|\\.)*"|->|[A-Za-z_][A-Za-z_0-9]*|[{}\[\];,=])', re.S)
+TOKEN = re.compile(r'\s*("(?:[^"\\]|\\.)*"|->|[A-Za-z_0-9]+|[{}\[\];,=])', re.S)
 
 
 def check_dot(path):
