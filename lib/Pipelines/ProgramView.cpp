@@ -86,11 +86,18 @@ private:
           makers[result] = made->second;
   }
 
+  /// What a fusion takes, for an argument of its body.
+  static Value outside(Value value) {
+    auto argument = dyn_cast<BlockArgument>(value);
+    auto fusion = argument ? dyn_cast<llm::FusionOp>(argument.getOwner()->getParentOp()) : llm::FusionOp();
+    return fusion ? fusion.getInputs()[argument.getArgNumber()] : value;
+  }
+
   std::vector<std::string> weightsOf(Operation *op) {
     std::vector<std::string> names;
     op->walk([&](Operation *inner) {
       for (Value operand : inner->getOperands())
-        if (auto param = operand.getDefiningOp<llm::ParamOp>())
+        if (auto param = outside(operand).getDefiningOp<llm::ParamOp>())
           if (auto family = symbols.lookup<llm::WeightFamilyOp>(param.getFamily()))
             names.push_back(family.getSource().str());
     });

@@ -16,8 +16,8 @@ module attributes {llm.model = {architecture = "fallback"}} {
     %x = llm.embedding %tokens, %table : tensor<?xi32>, !table -> !rows
 
     // A product in the middle of a fusion.
-    // CHECK: [[@LINE+2]]:{{.*}} remark: [Missed] tuned-kernel | Category:plan | Reason="llm.rms_norm: is not part of the linear kernel's epilogue (bias, element-wise operations, residual)"
-    // CHECK: remark: [Passed] launch | Category:plan | Remark=generic, Remark=": ", Remark=normed-product
+    // CHECK: [[@LINE+2]]:{{.*}} remark: [Missed] tuned-kernel | Category:plan | Function=main | Reason="llm.rms_norm: is not part of the linear kernel's epilogue (bias, element-wise operations, residual)"
+    // CHECK: remark: [Passed] launch | Category:plan | Function=main | Remark="generic: normed-product"
     %y = llm.fusion "normed-product" (%x, %table) : (!rows, !table) -> !rows {
     ^bb0(%a: !rows, %w: !table):
       %0 = llm.linear %a, %w : !rows, !table -> !rows
@@ -26,8 +26,8 @@ module attributes {llm.model = {architecture = "fallback"}} {
     }
 
     // Rotary before the norm of heads, and rows seen as heads inside of the fusion.
-    // CHECK: [[@LINE+2]]:{{.*}} remark: [Missed] tuned-kernel | Category:plan | Reason="llm.split_heads: is not part of the attention prologue (norm of heads, then rotary)"
-    // CHECK: remark: [Passed] launch | Category:plan | Remark=generic, Remark=": ", Remark=late-norm
+    // CHECK: [[@LINE+2]]:{{.*}} remark: [Missed] tuned-kernel | Category:plan | Function=main | Reason="llm.split_heads: is not part of the attention prologue (norm of heads, then rotary)"
+    // CHECK: remark: [Passed] launch | Category:plan | Function=main | Remark="generic: late-norm"
     %h = llm.fusion "late-norm" (%y, %batch, %scale) : (!rows, !llm.batch, !scale) -> !rows {
     ^bb0(%a: !rows, %b: !llm.batch, %s: !scale):
       %0 = llm.split_heads %a : !rows -> !heads
@@ -38,8 +38,8 @@ module attributes {llm.model = {architecture = "fallback"}} {
     }
 
     // Norm of heads and of rows in one row fusion.
-    // CHECK: [[@LINE+3]]:{{.*}} remark: [Missed] tuned-kernel | Category:plan | Reason="llm.rms_norm: has {{.*}} elements a token, the kernel's rows are {{.*}}"
-    // CHECK: remark: [Passed] launch | Category:plan | Remark=generic, Remark=": ", Remark=heads-and-rows
+    // CHECK: [[@LINE+3]]:{{.*}} remark: [Missed] tuned-kernel | Category:plan | Function=main | Reason="llm.rms_norm: has {{.*}} elements a token, the kernel's rows are {{.*}}"
+    // CHECK: remark: [Passed] launch | Category:plan | Function=main | Remark="generic: heads-and-rows"
     %hs = llm.split_heads %h : !rows -> !heads
     %r = llm.fusion "heads-and-rows" (%hs, %h, %scale) : (!heads, !rows, !scale) -> !rows {
     ^bb0(%a: !heads, %b: !rows, %s: !scale):

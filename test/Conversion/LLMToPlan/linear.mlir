@@ -252,7 +252,7 @@ module attributes {llm.model = {architecture = "own_input"}} {
 // CHECK: plan.slice @[[COPY:input]] in @activations size(tokens * 32)
 // CHECK: plan.entry @columns
 // CHECK: plan.launch @linear_{{.*}}#plan.use<@[[BOTH:product]], write>] {{.*}} remark "qkv-linear"
-// CHECK-NEXT: plan.launch @rows_{{.*}} [#plan.use<@[[BOTH]], read>, #plan.use<@[[COPY]], write>] items <1, tokens> remark "copy: the value is still needed"
+// CHECK-NEXT: plan.launch @rows_{{.*}} [#plan.use<@[[BOTH]], read>, #plan.use<@[[COPY]], write>] items <1, tokens> remark "copy: the kernel reads whole rows, these are columns"
 // CHECK-NEXT: plan.launch @linear_f32_n8_k8_{{.*}} [#plan.use<@[[COPY]], read>, #plan.use<@c, read>, #plan.use<@{{product.1}}, write>]
 module attributes {llm.model = {architecture = "columns"}} {
   llm.weight_family @embed "embed" : !table

@@ -17,7 +17,7 @@
 // CHECK-NEXT: plan.observe "hidden.{i+1}" slice @stream rows tokens width 16 layer 0
 // CHECK-NEXT: plan.launch @rows_rmsnorm_16_{{.*}} [#plan.use<@stream, readwrite>, #plan.use<@odd, read, layer = 1>]
 // CHECK-NEXT: plan.observe "hidden.{i+1}" slice @stream rows tokens width 16 layer 1
-// CHECK-NEXT: }
+// CHECK-NEXT: {{^ +[}]$}}
 // CHECK-NEXT: plan.output "logits" slice @stream
 module attributes {llm.model = {architecture = "alternating", layers = 6 : i64}} {
   llm.weight_family @embed "embed" : !table
@@ -56,10 +56,10 @@ module attributes {llm.model = {architecture = "alternating", layers = 6 : i64}}
 // CHECK-LABEL: plan.program {{.*}} architecture = "needed_later"
 // CHECK: plan.entry @needed_later
 // CHECK-NEXT: plan.launch @embedding{{.*}}#plan.use<@stream, write>
-// CHECK-NEXT: plan.launch @rows_{{.*}} [#plan.use<@stream, read>, #plan.use<@[[OWN:stream.1]], write>] {{.*}} remark "copy: the value is still needed"
+// CHECK-NEXT: plan.launch @rows_{{.*}} [#plan.use<@stream, read>, #plan.use<@[[OWN:stream.1]], write>] {{.*}} remark "copy: layers change the stream, and what enters them is still needed"
 // CHECK-NEXT: plan.repeat from 0 count 2 period 1 {
 // CHECK-NEXT: plan.launch @rows_rmsnorm_16_{{.*}} [#plan.use<@[[OWN]], readwrite>, #plan.use<@norm, read, layer = 0>]
-// CHECK-NEXT: }
+// CHECK-NEXT: {{^ +[}]$}}
 // CHECK-NEXT: plan.launch @rows_add_16_{{.*}} [#plan.use<@stream, readwrite>, #plan.use<@[[OWN]], read>]
 module attributes {llm.model = {architecture = "needed_later", layers = 2 : i64}} {
   llm.weight_family @embed "embed" : !table
@@ -95,7 +95,7 @@ module attributes {llm.model = {architecture = "needed_later", layers = 2 : i64}
 // CHECK-NEXT: plan.launch @rows_{{.*}} [#plan.use<@[[A]], read>, #plan.use<@stream, write>]
 // CHECK-NEXT: plan.launch @linear_{{.*}} [#plan.use<@stream, read>, #plan.use<@w, read, layer = 1>, #plan.use<@[[B:product.1]], write>]
 // CHECK-NEXT: plan.launch @rows_{{.*}} [#plan.use<@[[B]], read>, #plan.use<@stream, write>]
-// CHECK-NEXT: }
+// CHECK-NEXT: {{^ +[}]$}}
 // CHECK-NEXT: plan.output "logits" slice @stream
 module attributes {llm.model = {architecture = "copied", layers = 2 : i64}} {
   llm.weight_family @embed "embed" : !table
