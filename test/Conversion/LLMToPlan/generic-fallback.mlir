@@ -50,7 +50,7 @@ module attributes {llm.model = {architecture = "fallback"}} {
       llm.yield %3 : !rows
     }
     // CHECK: plan.launch @generic_normed_product_
-    // CHECK: plan.launch @generic_late_norm_{{.*}} [#plan.use<@scale, read>, #plan.use<@norm, read>, #plan.use<@merge_heads, write>]
+    // CHECK: plan.launch @generic_late_norm_{{.*}} [#plan.use<@rms_norm, read>, #plan.use<@norm, read>, #plan.use<@merge_heads, write>]
     // CHECK: plan.launch @generic_heads_and_rows_
     return %r : !rows
   }
