@@ -10,11 +10,11 @@ module attributes {llm.model = {architecture = "none"}} {
   func.func @main(%tokens: tensor<?xi32>) -> !rows attributes {llm.entry} {
     %table = llm.param @embed : !table
     %x = llm.embedding %tokens, %table : tensor<?xi32>, !table -> !rows
-    %y = llm.fusion "scaled-product" (%x, %table) : (!rows, !table) -> !rows {
+    %y = llm.fusion "normed-product" (%x, %table) : (!rows, !table) -> !rows {
     ^bb0(%a: !rows, %w: !table):
       %0 = llm.linear %a, %w : !rows, !table -> !rows
       // expected-error @below {{is not part of the linear kernel's epilogue}}
-      %1 = llm.scale %0 by 2.0 : !rows
+      %1 = llm.rms_norm %0 eps 1.0e-5 : !rows
       llm.yield %1 : !rows
     }
     return %y : !rows
