@@ -3,6 +3,7 @@
 #include "PlanTraffic.h"
 #include "llmc/Pipelines/ModelContext.h"
 
+#include "mlir/IR/BuiltinOps.h"
 #include "mlir/Parser/Parser.h"
 #include <cmath>
 #include <gtest/gtest.h>
