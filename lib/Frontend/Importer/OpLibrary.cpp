@@ -11,6 +11,8 @@
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/MemoryBuffer.h"
 
+#include <set>
+
 using namespace mlir;
 using namespace llmc::llm;
 
@@ -71,6 +73,27 @@ static StringRef whyNotInDefinition(Operation *op) {
   return "";
 }
 
+/// What a call can give and nothing reads: a setting that no operation binds, an argument without
+/// uses. Only the batch may idle: calls leave it out. Empty where all is read.
+static std::string unreadOf(func::FuncOp function, ArrayRef<OpSignature::Setting> settings) {
+  Block &body = function.getBody().front();
+  std::set<StringRef> bound;
+  for (Operation &op : body)
+    if (auto bindings = op.getAttrOfType<DictionaryAttr>("llm.bind"))
+      for (NamedAttribute binding : bindings)
+        bound.insert(cast<StringAttr>(binding.getValue()).getValue());
+  for (const OpSignature::Setting &setting : settings)
+    if (!bound.count(setting.name))
+      return "has setting '" + setting.name +
+             "', which no operation takes: bind it, {llm.bind = {ATTRIBUTE = \"" + setting.name +
+             "\"}} behind an operation, or remove it from llm.settings";
+  for (BlockArgument argument : body.getArguments())
+    if (argument.use_empty() && !isa<BatchType>(argument.getType()))
+      return "has argument " + std::to_string(argument.getArgNumber() + 1) +
+             ", which no operation reads: use it or remove it";
+  return "";
+}
+
 static OpSignature signatureOf(func::FuncOp function, const std::string &file) {
   OpSignature signature;
   signature.name = function->getAttrOfType<StringAttr>("llm.implements").str();
@@ -108,6 +131,8 @@ static OpSignature signatureOf(func::FuncOp function, const std::string &file) {
     if (StringRef why = whyNotInDefinition(&op); !why.empty())
       throw InputError(positionOf(op.getLoc(), file) + ": in '" + signature.name + "', " +
                        op.getName().getStringRef().str() + " " + why.str());
+  if (std::string unread = unreadOf(function, signature.settings); !unread.empty())
+    refuse(unread);
   return signature;
 }
 
