@@ -2,6 +2,7 @@
 #include "Converter.h"
 
 #include "llmc/Dialect/LLM/Analysis/RowPrograms.h"
+#include "llmc/Kernels/UserKernelClaims.h"
 
 using namespace mlir;
 
@@ -18,10 +19,22 @@ static std::pair<int64_t, int64_t> cutAs(Value value, const RowFrame &frame) {
   return shape.size() == 3 ? std::pair(shape[1], shape[2]) : std::pair(int64_t(1), shape[1]);
 }
 
-/// Whether a trace shows the value, which then has to be whole rows.
-static bool isObserved(Value value) {
-  return llvm::any_of(value.getUsers(), [](Operation *user) {
-    return isa<ObserveOp>(user) || (isRowView(user) && isObserved(user->getResult(0)));
+/// Whether something takes the value only as whole rows: a trace, which would be refused, or a
+/// kernel that would copy columns of longer rows first.
+static bool isReadAsWholeRows(Value value) {
+  return llvm::any_of(value.getUses(), [](OpOperand &use) {
+    Operation *user = use.getOwner();
+    if (isRowView(user))
+      return isReadAsWholeRows(user->getResult(0));
+    if (auto fusion = dyn_cast<FusionOp>(user))
+      return fusion.getPattern() == kernels::userKernelPattern ||
+             isReadAsWholeRows(fusion.getBody().getArgument(use.getOperandNumber()));
+    // Behind a product, the kernel adds whole rows.
+    auto isProduct = [](Operation &op) { return isa<LinearOp, OutputHeadOp, ExpertSumOp>(op); };
+    if (isa<ResidualAddOp>(user))
+      return isa<FusionOp>(user->getParentOp()) && llvm::any_of(*user->getBlock(), isProduct);
+    return isa<ObserveOp, RepeatOp, LinearOp, OutputHeadOp, ExpertLinearOp, RouteOp, ExpertSumOp,
+               ExpertSpreadOp>(user);
   });
 }
 
@@ -172,8 +185,12 @@ LogicalResult Converter::lowerRows(const Unit &unit) {
         }) || llvm::count_if(uses, [&](plan::UseAttr other) {
           return other.getSymbol().getValue() == buffer.slice;
         }) > 1;
-        bool fits = buffer.width == frame.elements() &&
-                    (buffer.isWholeSlice() || !isObserved(unit.resolve(inside)));
+        bool fits = buffer.width == frame.elements();
+        if (fits && !taken && !buffer.isWholeSlice() && isReadAsWholeRows(unit.resolve(inside))) {
+          refused(unit.op->getLoc(), "in-place",
+                  "the operand is columns of longer rows, and whole rows are read");
+          continue;
+        }
         if (!taken && fits && diesAt(buffer, unit.op)) {
           target = buffer;
           program.output(nodes[inside], operandFor(buffer, operand));

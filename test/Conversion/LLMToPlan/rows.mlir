@@ -114,3 +114,42 @@ module attributes {llm.model = {architecture = "chosen"}} {
     return %r : !rows
   }
 }
+
+// -----
+
+!wide = tensor<?x24xf32>
+!part = tensor<?x8xf32>
+!wide_w = !llm.weight<[24, 8], #llm.dense<f32>>
+!square_w = !llm.weight<[8, 8], #llm.dense<f32>>
+
+// Over columns of longer rows only what nothing reads as whole rows: the product would copy it.
+// CHECK-LABEL: plan.entry @columns
+// CHECK: plan.launch @linear_{{.*}} #plan.use<@[[WIDE:product[.0-9]*]], write>]
+// CHECK: plan.launch @rows_scale_{{.*}} [#plan.use<@[[WIDE]], readwrite>]
+// CHECK: plan.launch @rows_silu_{{.*}} [#plan.use<@[[WIDE]], read>, #plan.use<@[[OWN:[a-z.0-9]+]], write>]
+// CHECK-NOT: copy:
+// CHECK: plan.launch @linear_{{.*}}residual{{.*}} [#plan.use<@[[OWN]], read>
+module attributes {llm.model = {architecture = "columns", context_length = 32}} {
+  llm.weight_family @embed "embed" : !square_w
+  llm.weight_family @wide "wide" : !wide_w
+  llm.weight_family @down "down" : !square_w
+  func.func @columns(%tokens: tensor<?xi32>, %batch: !llm.batch) -> !part attributes {llm.entry} {
+    %table = llm.param @embed : !square_w
+    %w = llm.param @wide : !wide_w
+    %d = llm.param @down : !square_w
+    %x = llm.embedding %tokens, %table : tensor<?xi32>, !square_w -> !part
+    %p = llm.linear %x, %w : !part, !wide_w -> !wide
+    %a = llm.slice %p from 8 size 8 : !wide -> !part
+    %s = llm.scale %a by 0.5 : !part
+    %y = llm.activation silu %s : !part
+    %sum = llm.fusion "linear-residual" (%y, %d, %x) : (!part, !square_w, !part) -> !part {
+    ^bb0(%rows: !part, %weight: !square_w, %stream: !part):
+      %0 = llm.linear %rows, %weight : !part, !square_w -> !part
+      %1 = llm.residual_add %stream, %0 : !part
+      llm.yield %1 : !part
+    }
+    %r = llm.select_rows %sum, %batch : !part
+    %logits = llm.output_head %r, %table : !part, !square_w -> !part
+    return %logits : !part
+  }
+}
