@@ -1,8 +1,8 @@
-"""Compiles a golden model two ways and compares the bits of everything that a trace shows.
+"""Compiles a model two ways and compares the bits of everything that a trace shows.
 
-usage: same_bits.py FOLDER --work DIR [--compile-option OPTION]... [--against OPTION]...
+usage: same_bits.py FOLDER|CASE --work DIR [--compile-option OPTION]... [--against OPTION]...
 
-The first way has the options of --compile-option, the second those of --against (default
+FOLDER holds a model and golden.safetensors, CASE is one of test/Inputs/families. The first way has the options of --compile-option, the second those of --against (default
 --fusion=off). Exit 1 where a tensor differs, with its name.
 """
 import argparse
@@ -10,14 +10,16 @@ import shutil
 import sys
 from pathlib import Path
 
+import families
 import tensors
 
 
-def traced(arguments, name, options):
-    golden = tensors.read(arguments.folder / "golden.safetensors")
-    prompt = tensors.write_prompt(arguments.work / "prompt", golden["input_ids"][1])
-    artifact = tensors.compile_model(arguments.folder, arguments.work / name, *options)
-    return tensors.trace(artifact, prompt, arguments.work / (name + ".trace"), "--greedy", 8)
+def model_and_ids(arguments):
+    if arguments.folder.is_dir():
+        golden = tensors.read(arguments.folder / "golden.safetensors")
+        return arguments.folder, list(golden["input_ids"][1])
+    model = arguments.work / "model"
+    return model, families.write(arguments.folder.name, model)["prompt"]
 
 
 def main():
@@ -29,8 +31,15 @@ def main():
     arguments = parser.parse_args()
     shutil.rmtree(arguments.work, ignore_errors=True)
     arguments.work.mkdir(parents=True)
-    one = traced(arguments, "one", arguments.compile_option)
-    other = traced(arguments, "other", arguments.against or ["--fusion=off"])
+    model, ids = model_and_ids(arguments)
+    prompt = tensors.write_prompt(arguments.work / "prompt", ids)
+
+    def traced(name, options):
+        artifact = tensors.compile_model(model, arguments.work / name, *options)
+        return tensors.trace(artifact, prompt, arguments.work / (name + ".trace"), "--greedy", 4)
+
+    one = traced("one", arguments.compile_option)
+    other = traced("other", arguments.against or ["--fusion=off"])
     if one.keys() != other.keys():
         sys.exit(f"one shows {sorted(one)}, the other {sorted(other)}")
     differing = [name for name in one

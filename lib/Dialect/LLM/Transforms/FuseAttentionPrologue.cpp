@@ -40,7 +40,9 @@ static void walk(Value value, Block *block, bool mayTurn, bool mayNorm, bool isE
     if (!op || op->getBlock() != block || !(free || value.hasOneUse()))
       return;
     auto slice = dyn_cast<SliceOp>(op);
-    bool isPart = slice && rowOf(slice.getInput()).size() == 2;
+    // Each piece is a part of one head; pieces of several heads have no one distance between heads.
+    bool isPart = slice && rowOf(slice.getInput()).size() == 2 &&
+                  rowOf(slice.getResult())[0] == rowOf(chain.end)[0];
     if (isa<SplitHeadsOp, MergeHeadsOp>(op)) {
       views.push_back(op);
       value = op->getOperand(0);
