@@ -88,12 +88,12 @@ struct HeadRows {
 };
 
 struct HeadNorm {
-  std::optional<unsigned> scale; ///< Operand: the scale of a head.
+  std::optional<unsigned> scale = std::nullopt; ///< Operand: the scale of a head.
   RowElement element = RowElement::F32;
   float eps = 0;
   float offset = 0;
-  bool layer = false;           ///< Of the deviations from the mean, without offset.
-  std::optional<unsigned> bias; ///< Operand, of a layer norm.
+  bool layer = false;                          ///< Of the deviations from the mean, without offset.
+  std::optional<unsigned> bias = std::nullopt; ///< Operand, of a layer norm.
 };
 
 enum class RotaryPairs : uint8_t {
@@ -105,8 +105,8 @@ struct Rotary {
   /// Operand: f32[width / 2], or with `beyond` f32[2][width / 2]: the second row is for
   /// tokens of sequences whose extent is more than `beyond`.
   unsigned invFreq = 0;
-  int64_t width = 0;     ///< Channels that turn; even. The others pass through.
-  int64_t first = 0;     ///< The first of them.
+  int64_t width = 0; ///< Channels that turn; even. The others pass through.
+  int64_t first = 0; ///< The first of them.
   RotaryPairs pairs = RotaryPairs::Halves;
   float magnitude = 1;
   int64_t beyond = 0; ///< 0: one row of frequencies.
@@ -201,11 +201,11 @@ int64_t attentionItemHeads(int64_t heads, int64_t kvHeads);
 /// Operands: 0 q (read), 1 weights (read), 2 state (read), 3 out (write, i32[tokens][top]); out
 /// alone where nothing is selected. Items: tokens.
 struct SelectSpec {
-  int64_t heads = 0;       ///< Of q; 0: every place is -1.
-  PagedState state;        ///< One head without values.
-  int64_t group = 0;       ///< Not 0: of entries of so many tokens, whose width is the keys'.
+  int64_t heads = 0; ///< Of q; 0: every place is -1.
+  PagedState state;  ///< One head without values.
+  int64_t group = 0; ///< Not 0: of entries of so many tokens, whose width is the keys'.
   int64_t top = 0;
-  int64_t context = 0;     ///< The most positions of a sequence.
+  int64_t context = 0;                        ///< The most positions of a sequence.
   int64_t qStride = 0, qOffset = 0;           ///< Elements; a head is state.keyWidth wide.
   int64_t weightStride = 0, weightOffset = 0; ///< Elements; one a head.
 
