@@ -102,7 +102,7 @@ static StringRef outcomeOf(llvm::remarks::Type type) {
 }
 
 /// Facts for machines: their texts differ where nothing that people decide does.
-static bool isSilent(StringRef key) { return key == "kernel" || key == "kind"; }
+static bool isSilent(StringRef key) { return key == "kernel" || key == "kind" || key == "runs"; }
 
 void Explanation::add(const remark::detail::Remark &remark) {
   if (paused)
@@ -130,6 +130,8 @@ void Explanation::add(const remark::detail::Remark &remark) {
       decision.launchesSaved = number;
     else if (arg.key == "bytes_per_token_saved")
       decision.bytesSaved = number;
+    else if (arg.key == "runs")
+      decision.runs = number;
   }
   // What a remark calls an unnamed function.
   StringRef function = remark.getFunction();
@@ -146,10 +148,12 @@ size_t Explanation::endPhase(Phase phase) {
   for (Taken &each : taken) {
     const Decision &d = each.decision;
     std::string key = d.outcome + '\0' + d.name + '\0' + d.location + '\0' + d.text;
+    int64_t runs = d.runs;
     auto [found, isNew] = known.try_emplace(key, decided.size());
     if (isNew)
       decided.push_back({phase, std::move(each.decision), {}});
-    decided[found->second].functions[each.function]++;
+    DecisionGroup::Places &places = decided[found->second].functions[each.function];
+    (runs ? places.runs : places.everywhere) += runs ? runs : 1;
   }
   taken.clear();
   return first;
@@ -158,23 +162,38 @@ size_t Explanation::endPhase(Phase phase) {
 int64_t Explanation::times(const DecisionGroup &group) const {
   int64_t times = 0;
   for (auto &[function, places] : group.functions)
-    times += places * layerKinds.runs(function);
+    times += places.everywhere * layerKinds.runs(function) + places.runs;
   return times;
+}
+
+int64_t Explanation::places(StringRef function, const DecisionGroup::Places &places) const {
+  return places.everywhere + llvm::divideCeil(places.runs, layerKinds.runs(function));
 }
 
 Explanation::Totals Explanation::totals() const {
   Totals sum;
   for (const DecisionGroup &group : decided) {
-    int64_t places = 0;
-    for (auto &[function, count] : group.functions)
-      places += count;
-    sum.passed += group.decision.outcome == "passed" ? places : 0;
-    sum.missed +=
-        group.decision.outcome == "missed" || group.decision.outcome == "failed" ? places : 0;
-    sum.launchesSaved += group.decision.launchesSaved * times(group);
-    sum.bytesSaved += group.decision.bytesSaved * times(group);
+    int64_t here = 0;
+    for (auto &[function, found] : group.functions)
+      here += places(function, found);
+    const Decision &decision = group.decision;
+    if (decision.outcome == "missed" || decision.outcome == "failed")
+      sum.missed += here;
+    // What a refused fusion would have saved is no saving.
+    if (decision.outcome != "passed")
+      continue;
+    sum.passed += here;
+    sum.launchesSaved += decision.launchesSaved * times(group);
+    sum.bytesSaved += decision.bytesSaved * times(group);
+    sum.launches += decision.category == "plan" && decision.name == "launch" ? times(group) : 0;
   }
   return sum;
+}
+
+std::optional<int64_t> Explanation::netLaunchesSaved(const Totals &sum) const {
+  if (!unfusedLaunches || !sum.launches)
+    return std::nullopt;
+  return *unfusedLaunches - sum.launches;
 }
 
 //===----------------------------------------------------------------------===//
@@ -186,8 +205,9 @@ llvm::json::Value Explanation::toJson() const {
   llvm::StringMap<bool> seen;
   for (const DecisionGroup &group : decided) {
     llvm::json::Array places;
-    for (auto &[function, count] : group.functions) {
-      places.push_back(llvm::json::Object{{"function", function}, {"places", count}});
+    for (auto &[function, found] : group.functions) {
+      places.push_back(
+          llvm::json::Object{{"function", function}, {"places", this->places(function, found)}});
       if (!function.empty() && seen.try_emplace(function, true).second)
         kinds.push_back(llvm::json::Object{{"function", function},
                                            {"runs", layerKinds.runs(function)},
@@ -214,12 +234,15 @@ llvm::json::Value Explanation::toJson() const {
                                            {"times", times(group)}});
   }
   Totals sum = totals();
-  return llvm::json::Object{{"kinds", std::move(kinds)},
-                            {"decisions", std::move(decisions)},
-                            {"totals", llvm::json::Object{{"passed", sum.passed},
-                                                          {"missed", sum.missed},
-                                                          {"launches_saved", sum.launchesSaved},
-                                                          {"bytes_per_token_saved", sum.bytesSaved}}}};
+  return llvm::json::Object{
+      {"kinds", std::move(kinds)},
+      {"decisions", std::move(decisions)},
+      {"totals",
+       llvm::json::Object{{"passed", sum.passed},
+                          {"missed", sum.missed},
+                          {"launches", sum.launches},
+                          {"launches_saved", netLaunchesSaved(sum).value_or(sum.launchesSaved)},
+                          {"bytes_per_token_saved", sum.bytesSaved}}}};
 }
 
 } // namespace llmc

@@ -38,14 +38,21 @@ struct Decision {
   /// All that the remark says by name, in its order.
   std::vector<std::pair<std::string, std::string>> facts;
   int64_t launchesSaved = 0, bytesSaved = 0;
+  /// Layers that take it, where the remark says so; else all that run its function.
+  int64_t runs = 0;
 };
 
 /// A decision and all places where it was taken alike.
 struct DecisionGroup {
   Phase phase;
   Decision decision;
-  /// Functions -> places in them. "" is the program as a whole.
-  std::map<std::string, int64_t> functions;
+  /// Where in a function it was taken.
+  struct Places {
+    /// For all runs of the function; and runs of the others, one by one.
+    int64_t everywhere = 0, runs = 0;
+  };
+  /// By function. "" is the program as a whole.
+  std::map<std::string, Places> functions;
 };
 
 /// Which layers run each function.
@@ -75,6 +82,9 @@ public:
   void pause(bool now) { paused = now; }
   /// Tells which layers run what; to be called before a phase that erases functions.
   void learn(mlir::ModuleOp module) { layerKinds.learn(module); }
+  /// Launches of a step of the same program without fusions. From then on what fusion saves in
+  /// launches is the difference to the plan's: copies that it needs or spares count.
+  void setUnfusedLaunches(std::optional<int64_t> launches) { unfusedLaunches = launches; }
   /// What was decided since the last call belongs to that phase; the first of its groups.
   size_t endPhase(Phase phase);
 
@@ -82,6 +92,8 @@ public:
   const LayerKinds &kinds() const { return layerKinds; }
   /// How often a step meets the decision.
   int64_t times(const DecisionGroup &group) const;
+  /// Places of the function where it was taken: layers of one function are one place.
+  int64_t places(llvm::StringRef function, const DecisionGroup::Places &places) const;
 
   /// Prints the groups from `first` on, which are of one phase, by the functions that they are of.
   void printPhase(size_t first, llvm::raw_ostream &out) const;
@@ -96,15 +108,22 @@ private:
     Decision decision;
   };
   struct Totals {
-    int64_t passed = 0, missed = 0, launchesSaved = 0, bytesSaved = 0;
+    int64_t passed = 0, missed = 0;
+    /// What the fusions say they save.
+    int64_t launchesSaved = 0, bytesSaved = 0;
+    /// Of the plan.
+    int64_t launches = 0;
   };
   Totals totals() const;
+  /// Launches that fusion saves, exactly; nothing where no plan was made.
+  std::optional<int64_t> netLaunchesSaved(const Totals &sum) const;
 
   std::mutex lock;
   std::atomic<bool> paused = false;
   std::vector<Taken> taken;
   std::vector<DecisionGroup> decided;
   LayerKinds layerKinds;
+  std::optional<int64_t> unfusedLaunches;
 };
 
 /// Layers, which ascend, as ranges: "0 to 29, 31".

@@ -96,8 +96,12 @@ void Explanation::printTotals(llvm::raw_ostream &out) const {
   if (sum.passed + sum.missed == 0)
     return;
   out << "total: " << sum.passed << " passed, " << sum.missed
-      << " missed; over all layers fusion saves " << sum.launchesSaved << " launches a step and "
-      << sum.bytesSaved << " bytes of activations a token\n";
+      << " missed; over all layers fusion saves ";
+  std::optional<int64_t> net = netLaunchesSaved(sum);
+  out << net.value_or(sum.launchesSaved) << " launches a step";
+  if (net)
+    out << ", net of copies,";
+  out << " and " << sum.bytesSaved << " bytes of activations a token\n";
 }
 
 } // namespace llmc

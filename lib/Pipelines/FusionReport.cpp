@@ -129,6 +129,14 @@ FailureOr<FusionReport> makeFusionReport(ModuleOp module, const PhaseOptions &op
   return report;
 }
 
+std::optional<int64_t> launchesWithoutFusions(ModuleOp module, const PhaseOptions &options) {
+  ScopedDiagnosticHandler quiet(module.getContext(), [](Diagnostic &) { return success(); });
+  auto unfused = planWithout(module, options, namesFrom(0));
+  if (failed(unfused))
+    return std::nullopt;
+  return llmc::trafficOf(programOf(**unfused), TrafficStep()).launchesPerStep();
+}
+
 void addDecisions(FusionReport &report, const Explanation &explanation) {
   for (const DecisionGroup &group : explanation.groups()) {
     const Decision &decision = group.decision;

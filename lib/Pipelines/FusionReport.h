@@ -57,6 +57,10 @@ struct FusionReport {
 llvm::FailureOr<FusionReport> makeFusionReport(mlir::ModuleOp module, const PhaseOptions &options,
                                                std::optional<int64_t> past);
 
+/// Launches of a step of that program without fusions; nothing where it has no plan. Says
+/// nothing, as nobody asked for that plan.
+std::optional<int64_t> launchesWithoutFusions(mlir::ModuleOp module, const PhaseOptions &options);
+
 /// Adds what was made and refused, once the fusions are.
 void addDecisions(FusionReport &report, const Explanation &explanation);
 

@@ -34,6 +34,9 @@ std::string locationText(Location location) {
     return "-";
   if (texts.size() == 1)
     return texts[0];
+  // Places in a file are no paths: the dot in a file's name divides nothing.
+  if (llvm::any_of(texts, [](StringRef text) { return text.contains(':'); }))
+    return "{" + llvm::join(texts, ", ") + "}";
   // Shorten to what differs, at a dot.
   StringRef common = texts[0];
   for (StringRef text : texts) {

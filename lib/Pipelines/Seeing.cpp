@@ -22,14 +22,20 @@ bool Seeing::gathers() const {
 
 LogicalResult Seeing::before(Phase phase, ModuleOp module) {
   explanation.learn(module);
-  if (phase != Phase::Optimize || !wantsReport())
+  if (phase != Phase::Optimize || !gathers())
     return success();
+  // Plans of other programs decide nothing of this one.
   explanation.pause(true);
-  auto made = makeFusionReport(module, options.phase, options.reportContext);
+  if (wantsReport()) {
+    auto made = makeFusionReport(module, options.phase, options.reportContext);
+    if (failed(made))
+      return failure();
+    report = std::move(*made);
+    explanation.setUnfusedLaunches(report->launchesUnfused);
+  } else if (emittedPhase(options) >= Phase::Plan) {
+    explanation.setUnfusedLaunches(launchesWithoutFusions(module, options.phase));
+  }
   explanation.pause(false);
-  if (failed(made))
-    return failure();
-  report = std::move(*made);
   return success();
 }
 

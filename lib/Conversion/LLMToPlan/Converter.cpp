@@ -49,11 +49,8 @@ RowBuffer Converter::newBuffer(StringRef name, int64_t width, plan::Extent rows,
 
 FailureOr<RowBuffer> Converter::bufferOf(Value value, Operation *user) {
   auto found = buffers.find(value);
-  if (found == buffers.end() && weightBehind(value)) {
+  if (Value rows = found == buffers.end() ? weightRowsBehind(value) : Value()) {
     // Only now is it known that somebody needs a weight's rows in memory.
-    Value rows = value;
-    while (!rows.getDefiningOp<WeightRowsOp>())
-      rows = rows.getDefiningOp()->getOperand(0);
     if (!buffers.contains(rows) && failed(lowerRows(makeUnit(rows.getDefiningOp()))))
       return failure();
     if (rows != value)
@@ -394,6 +391,7 @@ LogicalResult Converter::convertRepeat(RepeatOp repeat) {
     if (!function || function.isExternal())
       return repeat.emitError("callee @") << callee.getValue() << " has no body";
     layer = int64_t(j);
+    runsOfPlace = int64_t(repeat.getCount());
     functionLayers = layersOf(function);
     functionName = function.getSymName().str();
     Block &body = function.getBody().front();
@@ -423,6 +421,7 @@ LogicalResult Converter::convertRepeat(RepeatOp repeat) {
         return failure();
   }
   layer.reset();
+  runsOfPlace = 0;
   functionLayers = {};
   functionName = repeat->getParentOfType<func::FuncOp>().getSymName().str();
   for (auto &[i, place] : invariants)

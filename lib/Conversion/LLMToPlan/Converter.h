@@ -330,6 +330,9 @@ private:
   llvm::StringMap<std::string> knownKernels;
   /// The layer within the period of the repeat being converted.
   std::optional<int64_t> layer;
+  /// Layers that run what is being converted: a function is converted once for each
+  /// place in a repeat that it has. 0 in the entry.
+  int64_t runsOfPlace = 0;
   /// All layers that the function being converted runs for; null in the entry.
   llm::LayersAttr functionLayers;
   /// Name of the function being converted.

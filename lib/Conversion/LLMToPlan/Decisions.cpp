@@ -19,12 +19,22 @@ static remark::RemarkOpts named(StringRef name, StringRef function) {
   return remark::RemarkOpts::name(name).category("plan").function(function);
 }
 
+/// A function with several places is converted for each: how many layers a decision is for.
+static void addRuns(remark::detail::InFlightRemark &remark, int64_t runs) {
+  if (runs)
+    remark << remark::metric("runs", runs);
+}
+
 void Converter::took(Location loc, StringRef name, const Twine &what) {
-  remark::passed(loc, named(name, functionName)) << remark::add("{0}", what.str());
+  auto remark = remark::passed(loc, named(name, functionName));
+  remark << remark::add("{0}", what.str());
+  addRuns(remark, runsOfPlace);
 }
 
 void Converter::refused(Location loc, StringRef name, const Twine &reason) {
-  remark::missed(loc, named(name, functionName)) << remark::reason("{0}", reason.str());
+  auto remark = remark::missed(loc, named(name, functionName));
+  remark << remark::reason("{0}", reason.str());
+  addRuns(remark, runsOfPlace);
 }
 
 void Converter::touch(const RowBuffer &buffer, plan::Access access) {
@@ -52,10 +62,13 @@ void Converter::describeLaunch(plan::LaunchOp launch, const kernels::KernelChoic
                                StringRef what) {
   const kernels::KernelGenerator *generator = kernels::findGenerator(kernel.generator);
   StringRef kind = generator ? StringRef(generator->kind) : StringRef("tuned");
-  remark::passed(launch.getLoc(), named("launch", functionName))
-      << remark::add("{0}: {1}", kernel.generator, what)
-      << remark::detail::Remark::Arg("kind", kind)
-      << remark::detail::Remark::Arg("kernel", StringRef(kernel.symbol));
+  {
+    auto remark = remark::passed(launch.getLoc(), named("launch", functionName));
+    remark << remark::add("{0}: {1}", kernel.generator, what)
+           << remark::detail::Remark::Arg("kind", kind)
+           << remark::detail::Remark::Arg("kernel", StringRef(kernel.symbol));
+    addRuns(remark, runsOfPlace);
+  }
   SmallVector<int64_t> columns;
   bool anyPart = false, inPlace = false;
   for (auto use : launch.getUsesAttr().getAsRange<plan::UseAttr>()) {
@@ -73,7 +86,8 @@ void Converter::describeLaunch(plan::LaunchOp launch, const kernels::KernelChoic
   for (auto use : launch.getUsesAttr().getAsRange<plan::UseAttr>())
     touched.erase(use.getSymbol().getValue());
   if (inPlace)
-    took(launch.getLoc(), "in-place", "the result lies where an operand was that nobody reads again");
+    took(launch.getLoc(), "in-place",
+         "the result lies where an operand was that nobody reads again");
   if (anyPart)
     launch->setAttr(touchedColumnsAttrName, step.getDenseI64ArrayAttr(columns));
   if (!layer)
@@ -93,12 +107,16 @@ void Converter::describeWeights(plan::WeightsOp weights) {
     layout = isa<plan::RowsAttr>(weights.getLayout()) ? "rows of f32" : "a layout of its own";
   if (weights.getInterleave())
     layout += ", sources alternate";
-  took(weights.getLoc(), "weight-layout",
-       stringifyStorage(weights.getStorage()) + " as " + layout + ": " +
-           (weights.getMatrices() > 1 ? std::to_string(weights.getMatrices()) + " x " : "") +
-           std::to_string(weights.getRows()) + " x " + std::to_string(weights.getCols()) + ", " +
-           std::to_string(weights.getBytes()) + " bytes" +
-           (weights->hasAttr(splitAttrName) ? ", a part of each rank" : ""));
+  std::string what =
+      (stringifyStorage(weights.getStorage()) + " as " + layout + ": " +
+       (weights.getMatrices() > 1 ? std::to_string(weights.getMatrices()) + " x " : "") +
+       std::to_string(weights.getRows()) + " x " + std::to_string(weights.getCols()) + ", " +
+       std::to_string(weights.getBytes()) + " bytes" +
+       (weights->hasAttr(splitAttrName) ? ", a part of each rank" : ""))
+          .str();
+  // Once for all layers.
+  remark::passed(weights.getLoc(), named("weight-layout", functionName))
+      << remark::add("{0}", what);
 }
 
 } // namespace llmc

@@ -10,10 +10,20 @@ namespace llmc::llm {
 using namespace mlir;
 using namespace llmc::llm;
 
+/// Whether a reader would expect the fusion: behind a product, which may be part of another
+/// fusion by now.
+static bool followsProduct(ActivationOp activation) {
+  Operation *source = activation.getInput().getDefiningOp();
+  if (auto fusion = dyn_cast_if_present<FusionOp>(source))
+    return llvm::any_of(fusion.getBody().front(),
+                        [](Operation &op) { return isa<LinearOp, ExpertLinearOp>(op); });
+  return isa_and_present<LinearOp, ExpertLinearOp>(source);
+}
+
 static std::optional<FusionRefusal> whyNot(ActivationOp activation) {
   Value value = activation.getInput();
   Operation *product = value.getDefiningOp();
-  if (!isa_and_present<LinearOp, ExpertLinearOp>(product))
+  if (!isa<LinearOp, ExpertLinearOp>(product))
     return FusionRefusal{predicate::producer, "the input comes from " + describeSource(value)};
   if (product->getBlock() != activation->getBlock())
     return FusionRefusal{predicate::sameBlock, "the input is made in another block"};
@@ -30,6 +40,8 @@ struct FuseLinearActivationPass : FusionPassOver<llmc::llm::impl::FuseLinearActi
   void runOnOperation() override {
     Fuser fuser("linear-activation", settings());
     for (ActivationOp activation : collectUnfused<ActivationOp>(getOperation())) {
+      if (!followsProduct(activation))
+        continue;
       if (std::optional<FusionRefusal> refusal = whyNot(activation))
         fuser.missed(activation, *refusal);
       else
