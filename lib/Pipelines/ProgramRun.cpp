@@ -11,6 +11,21 @@ using namespace llmc::reference;
 
 namespace llmc {
 
+/// What the runtime shows of the entry's rows, which are of outputs or of tokens: those whose
+/// logits are wanted.
+template <typename T>
+static HostTensor<T> shownRows(const HostTensor<T> &logits, const Batch &batch) {
+  if (logits.rank() == 0 || logits.rows() != batch.tokens() ||
+      logits.rows() == int64_t(batch.outputRows.size()))
+    return logits;
+  auto shape = logits.shape;
+  shape.front() = int64_t(batch.outputRows.size());
+  HostTensor<T> shown(shape);
+  for (auto [r, row] : llvm::enumerate(batch.outputRows))
+    std::copy_n(logits.row(row), logits.rowSize(), shown.row(int64_t(r)));
+  return shown;
+}
+
 template <typename T>
 llvm::Expected<ProgramRun> runProgram(ModuleOp module, WeightSource &weights,
                                       ArrayRef<NamedStep> steps, unsigned threads) {
@@ -30,7 +45,7 @@ llvm::Expected<ProgramRun> runProgram(ModuleOp module, WeightSource &weights,
     llvm::Expected<HostTensor<T>> logits = evaluator.evaluateStep(named.step);
     if (!logits)
       return logits.takeError();
-    see("the entry's result", *logits);
+    see("the entry's result", shownRows(*logits, named.step.batch));
   }
   return run;
 }

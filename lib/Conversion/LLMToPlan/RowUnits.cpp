@@ -68,6 +68,9 @@ LogicalResult Converter::lowerRows(const Unit &unit) {
       auto packedWeight = packRows(unit.op->getLoc(), unit.resolve(weight));
       if (failed(packedWeight))
         return failure();
+      // All its rows are alike, but the result has as many as were chosen.
+      if (isa<SelectRowsOp>(op))
+        rows = plan::Extent::Outputs;
       kernels::RowOperand operand{unsigned(uses.size()), 0, 0, 0};
       uses.push_back(use(*packedWeight));
       return place(value, operand);

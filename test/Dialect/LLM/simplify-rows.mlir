@@ -207,3 +207,35 @@ func.func @experts_behind(%tokens: tensor<?xi32>, %batch: !llm.batch) -> tensor<
   %l = llm.output_head %r, %t : !row, !llm.weight<[16, 8], #llm.dense<f32>> -> tensor<?x16xf32>
   return %l : tensor<?x16xf32>
 }
+
+// -----
+
+// Rows of a weight are one for each token where they are no operand of arithmetic beside others:
+// as many as are wanted are chosen of them.
+!row = tensor<?x8xf32>
+!vector = !llm.weight<[8], #llm.dense<f32>>
+llm.weight_family @table "embed" : !llm.weight<[16, 8], #llm.dense<f32>>
+llm.weight_family @scale "scale" : !vector
+// CHECK-LABEL: func.func @weights_behind
+// CHECK: %[[X:.*]] = llm.embedding
+// CHECK: %[[W:.*]] = llm.weight_rows
+// CHECK-DAG: %[[CX:.*]] = llm.select_rows %[[X]],
+// CHECK-DAG: %[[CW:.*]] = llm.select_rows %[[W]],
+// CHECK: %[[P:.*]] = llm.binary mul %[[CX]], %[[CW]]
+// CHECK-NEXT: %[[E:.*]] = llm.softmax %[[CW]]
+// CHECK-NEXT: llm.gate silu %[[P]], %[[E]]
+// CHECK-NEXT: llm.output_head
+func.func @weights_behind(%tokens: tensor<?xi32>, %batch: !llm.batch) -> tensor<?x16xf32> attributes {llm.entry} {
+  %t = llm.param @table : !llm.weight<[16, 8], #llm.dense<f32>>
+  %s = llm.param @scale : !vector
+  // expected-remark @+1 {{Reason="llm.embedding is computed for all tokens"}}
+  %x = llm.embedding %tokens, %t : tensor<?xi32>, !llm.weight<[16, 8], #llm.dense<f32>> -> !row
+  %w = llm.weight_rows %s, %batch : !vector -> !row
+  %p = llm.binary mul %x, %w : !row, !row -> !row
+  %e = llm.softmax %w : !row
+  %g = llm.gate silu %p, %e : !row
+  // expected-remark @+1 {{[Passed] early-selection}}
+  %r = llm.select_rows %g, %batch : !row
+  %l = llm.output_head %r, %t : !row, !llm.weight<[16, 8], #llm.dense<f32>> -> tensor<?x16xf32>
+  return %l : tensor<?x16xf32>
+}

@@ -33,6 +33,17 @@ func.func @step(%x: tensor<?x16xf32>, %b: !llm.batch) -> tensor<?x16xf32> attrib
 
 // -----
 
+// Only arithmetic has as many rows of a weight as the other operand has.
+func.func @step(%x: tensor<?x16xf32>, %w: !llm.weight<[16], #llm.dense<f32>>, %b: !llm.batch) -> tensor<?x16xf32> attributes {llm.entry} {
+  %r = llm.weight_rows %w, %b : !llm.weight<[16], #llm.dense<f32>> -> tensor<?x16xf32>
+  %y = llm.select_rows %x, %b : tensor<?x16xf32>
+  // expected-error @+1 {{combines only the rows that select_rows chose with a row for each token}}
+  %z = llm.gate silu %y, %r : tensor<?x16xf32>
+  return %z : tensor<?x16xf32>
+}
+
+// -----
+
 // A router's table is read by token.
 func.func @step(%l: tensor<?x16xf32>, %t: !llm.weight<[9, 1], #llm.dense<f32>>, %k: tensor<?xi32>, %b: !llm.batch) -> tensor<?x1xf32> attributes {llm.entry} {
   %y = llm.select_rows %l, %b : tensor<?x16xf32>

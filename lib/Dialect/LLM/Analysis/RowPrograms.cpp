@@ -148,10 +148,17 @@ static std::optional<RowObstacle> findMixedChoice(ArrayRef<Operation *> ops, con
       continue;
     if (isa<PositionScaleOp, SliceOp, MixOp>(op))
       return RowObstacle{op, "kernel", "is of tokens, the rows of the kernel are chosen ones"};
-    for (Value operand : op->getOperands())
-      if (!shapeOf(operand).empty() && !isMadeBy(operand, set) && !weightBehind(operand))
+    // A weight's rows are one for each token where others see them.
+    if (weightBehind(op->getResult(0)) && isSeenOutside(op, set))
+      return RowObstacle{op, "kernel", "is of tokens, the rows of the kernel are chosen ones"};
+    for (OpOperand &operand : op->getOpOperands()) {
+      Value value = operand.get();
+      if (shapeOf(value).empty())
+        continue;
+      if (weightBehind(value) ? !isRowView(op) && !fitsAnyRows(operand) : !isMadeBy(value, set))
         return RowObstacle{op, "kernel",
                            "reads rows that the kernel's llm.select_rows has not chosen"};
+    }
   }
   return std::nullopt;
 }

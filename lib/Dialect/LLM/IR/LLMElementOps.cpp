@@ -126,15 +126,33 @@ LogicalResult WeightRowsOp::verify() {
                        << " but is " << shapeText(result);
 }
 
-Value llmc::llm::weightBehind(Value value) {
-  while (Operation *op = value.getDefiningOp()) {
-    if (auto rows = dyn_cast<WeightRowsOp>(op))
-      return rows.getWeight();
+Value llmc::llm::weightRowsBehind(Value value) {
+  while (true) {
+    if (auto argument = dyn_cast<BlockArgument>(value)) {
+      auto fusion = dyn_cast_or_null<FusionOp>(argument.getOwner()->getParentOp());
+      if (!fusion || argument.getArgNumber() >= fusion.getInputs().size())
+        return {};
+      value = fusion.getInputs()[argument.getArgNumber()];
+      continue;
+    }
+    Operation *op = value.getDefiningOp();
+    if (isa<WeightRowsOp>(op))
+      return value;
     if (!isa<SplitHeadsOp, MergeHeadsOp>(op))
       return {};
     value = op->getOperand(0);
   }
-  return {};
+}
+
+Value llmc::llm::weightBehind(Value value) {
+  Value rows = weightRowsBehind(value);
+  return rows ? rows.getDefiningOp<WeightRowsOp>().getWeight() : Value();
+}
+
+bool llmc::llm::fitsAnyRows(OpOperand &operand) {
+  auto binary = dyn_cast<BinaryOp>(operand.getOwner());
+  return binary && weightBehind(operand.get()) &&
+         !weightBehind(binary->getOperand(1 - operand.getOperandNumber()));
 }
 
 //===----------------------------------------------------------------------===//

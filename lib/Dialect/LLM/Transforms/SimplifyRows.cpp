@@ -69,9 +69,13 @@ static Behind findBehind(OpOperand &end) {
     if (isRowwise(op) && !op->use_empty() && llvm::all_of(op->getUses(), isBehind))
       behind.ops.insert(op);
   for (Operation *op : behind.ops)
-    for (Value operand : op->getOperands())
-      if (isRows(operand) && !behind.ops.contains(operand.getDefiningOp()))
-        behind.inputs.insert(operand);
+    for (OpOperand &operand : op->getOpOperands()) {
+      Value value = operand.get();
+      // There are as many rows of a weight as of tokens, unless they stand beside chosen ones.
+      bool isChosen = weightBehind(value) ? !fitsAnyRows(operand) : isRows(value);
+      if (isChosen && !behind.ops.contains(value.getDefiningOp()))
+        behind.inputs.insert(value);
+    }
   return behind;
 }
 
@@ -97,7 +101,7 @@ static void selectInputs(const Behind &behind, Value batch) {
 static void reportEnd(Simplifier &simplifier, Value value, const Behind &behind,
                       const OpOperand &end) {
   Operation *op = value.getDefiningOp();
-  if (!op || isa<RepeatOp>(op))
+  if (!op || isa<RepeatOp>(op) || weightBehind(value))
     return;
   if (!isRowwise(op)) {
     (void)simplifier.missed(name, op, "row-wise", nameOf(op) + " is computed for all tokens");
@@ -248,15 +252,22 @@ static void enterLastLayer(Simplifier &simplifier, SelectRowsOp select) {
 
 void llmc::llm::selectRowsEarly(Simplifier &simplifier) {
   SmallVector<SelectRowsOp> selects;
+  auto isOfWeight = [](SelectRowsOp select) { return bool(weightBehind(select.getInput())); };
   for (auto function : simplifier.module.getOps<func::FuncOp>())
     if (function->hasAttr("llm.entry"))
-      function.walk([&](SelectRowsOp select) { selects.push_back(select); });
+      function.walk([&](SelectRowsOp select) {
+        if (!isOfWeight(select))
+          selects.push_back(select);
+      });
   // Several chosen values would need the same layer to give fewer rows of each.
   if (selects.size() != 1)
     return;
   Block *block = selects.front()->getBlock();
   moveSelection(simplifier, selects.front());
-  SmallVector<SelectRowsOp> moved(block->getOps<SelectRowsOp>());
+  SmallVector<SelectRowsOp> moved;
+  for (auto select : block->getOps<SelectRowsOp>())
+    if (!isOfWeight(select))
+      moved.push_back(select);
   if (moved.size() == 1)
     enterLastLayer(simplifier, moved.front());
 }

@@ -31,8 +31,6 @@ public:
 
 private:
   void set(Value value, Rows its) { rows[value] = its; }
-  /// A weight's row is that of any row.
-  bool isWeight(Value value) const { return weightBehind(value) || weights.contains(value); }
   /// Arguments of functions have a row for each token.
   Rows of(Value value) const {
     auto found = rows.find(value);
@@ -44,8 +42,6 @@ private:
 
   SymbolTable symbols;
   llvm::DenseMap<Value, Rows> rows;
-  /// Values in fusions that are weights' rows outside.
-  llvm::DenseSet<Value> weights;
 };
 } // namespace
 
@@ -87,9 +83,7 @@ LogicalResult RowAnalysis::visitRepeat(RepeatOp repeat) {
 LogicalResult RowAnalysis::visitFusion(FusionOp fusion) {
   Block &body = fusion.getBody().front();
   for (auto [argument, input] : llvm::zip_equal(body.getArguments(), fusion.getInputs()))
-    if (isWeight(input))
-      weights.insert(argument);
-    else if (isRows(input))
+    if (isRows(input))
       set(argument, of(input));
   if (failed(visit(body)))
     return failure();
@@ -106,10 +100,10 @@ LogicalResult RowAnalysis::visit(Operation &op) {
   if (auto fusion = dyn_cast<FusionOp>(op))
     return visitFusion(fusion);
   std::optional<Rows> all;
-  for (Value operand : op.getOperands()) {
-    if (!isRows(operand) || isWeight(operand))
+  for (OpOperand &operand : op.getOpOperands()) {
+    if (!isRows(operand.get()) || fitsAnyRows(operand))
       continue;
-    Rows own = of(operand);
+    Rows own = of(operand.get());
     if (all && *all != own)
       return op.emitOpError() << "combines " << describe(*all) << " with " << describe(own);
     all = own;
@@ -125,8 +119,6 @@ LogicalResult RowAnalysis::visit(Operation &op) {
     return op.emitOpError() << "needs a row for each token and has " << describe(result);
   if (isa<SelectRowsOp>(op))
     result = Rows::Outputs;
-  if (isa<SplitHeadsOp, MergeHeadsOp>(op) && isWeight(op.getOperand(0)))
-    weights.insert(op.getResult(0));
   for (Value value : op.getResults())
     if (isRows(value))
       set(value, result);
