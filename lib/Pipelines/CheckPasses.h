@@ -85,6 +85,8 @@ private:
     std::string repeats;
     /// The module was cut down to one run of each layer, see PassCheckOptions.
     bool cut = false;
+    /// An operation of a dialect that the evaluator has no rule for; empty where there is none.
+    std::string foreign;
     /// What a verify pass says against it; empty where nothing.
     std::string problem;
     std::optional<ProgramRun> run64, run32;

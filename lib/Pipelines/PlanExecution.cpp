@@ -1,14 +1,19 @@
 //===- PlanExecution.cpp - steps of an artifact in another process --------===//
 #include "PlanExecution.h"
 
+#include "llmc/Runtime/KernelABI.h"
 #include "llmc/Runtime/Session.h"
 #include "llmc/Support/Error.h"
 
 #include <cerrno>
 #include <csignal>
 #include <cstring>
+#include <dlfcn.h>
 #include <fstream>
+#include <functional>
 #include <map>
+#include <optional>
+#include <random>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -140,29 +145,152 @@ private:
   std::map<std::string, unsigned> seen;
 };
 
-[[noreturn]] void runChild(const fs::path &folder, llvm::ArrayRef<NamedStep> steps,
-                           unsigned threads) {
-  for (int signal : {SIGINT, SIGTERM, SIGHUP, SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT})
-    std::signal(signal, SIG_DFL);
-  ::alarm(mostSeconds);
-  std::string message;
-  try {
-    Child(folder, steps, threads).run();
-  } catch (const std::exception &error) {
-    message = error.what();
+//===----------------------------------------------------------------------===//
+// One kernel alone
+//===----------------------------------------------------------------------===//
+
+/// Memory between guards, aligned as operands are.
+class Guarded {
+public:
+  explicit Guarded(int64_t bytes) : size(size_t(bytes)), memory(2 * guard + size + alignment) {
+    size_t off = reinterpret_cast<uintptr_t>(memory.data()) % alignment;
+    start = guard + (off ? alignment - off : 0);
+    clear();
   }
-  if (!message.empty())
-    std::ofstream(folder / messageFile) << message;
-  ::_exit(message.empty() ? 0 : 1);
-}
 
-} // namespace
+  void clear() { std::fill(memory.begin(), memory.end(), pattern); }
+  unsigned char *data() { return memory.data() + start; }
+  const std::vector<unsigned char> &all() const { return memory; }
+  /// The first byte before or behind the memory from `first` to `last` that is not as in
+  /// `before`, counted from its start.
+  std::optional<int64_t> changedAround(const std::vector<unsigned char> &before, int64_t first,
+                                       int64_t last) const {
+    for (size_t i = 0; i < memory.size(); ++i)
+      if (int64_t at = int64_t(i) - int64_t(start); (at < first || at >= last) && memory[i] != before[i])
+        return at;
+    return std::nullopt;
+  }
 
-ProgramRun executeArtifact(const fs::path &artifact, llvm::ArrayRef<NamedStep> steps,
-                           unsigned threads) {
+private:
+  static constexpr size_t guard = 1 << 16, alignment = 64;
+  static constexpr unsigned char pattern = 0xc5;
+  size_t size, start = 0;
+  std::vector<unsigned char> memory;
+};
+
+class LoneRun {
+public:
+  LoneRun(const fs::path &kernels, const LoneKernel &kernel)
+      : kernel(kernel), scratch(kernel.scratch) {
+    void *library = ::dlopen(kernels.c_str(), RTLD_NOW | RTLD_LOCAL);
+    function = library ? llmc_kernel_fn(::dlsym(library, kernel.symbol.c_str())) : nullptr;
+    if (!function)
+      throw InputError("it is not in the kernels that were compiled");
+    std::mt19937 random(1);
+    std::uniform_real_distribution<float> draw(-2, 2);
+    for (const LoneKernel::Operand &operand : kernel.operands) {
+      operands.emplace_back(operand.bytes * (operand.hasRows ? rows : 1));
+      auto *values = reinterpret_cast<float *>(operands.back().data());
+      for (int64_t i = 0; !operand.isWritten && i < bytesOf(operands.size() - 1) / 4; ++i)
+        values[i] = draw(random);
+    }
+    batch.tokens = batch.outputs = rows;
+    batch.sequences = batch.blocks = batch.table_stride = 1;
+    batch.token_ids = batch.token_seq = batch.block_table = batch.slots = zeros;
+    batch.positions = batch.output_rows = ascending;
+    batch.query_start = bounds;
+    batch.context_len = batch.extents = &bounds[1];
+    for (int32_t row = 0; row < rows; ++row)
+      ascending[row] = row;
+  }
+
+  void run() {
+    std::vector<std::vector<unsigned char>> first = resultsOf({0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11});
+    for (const std::vector<int64_t> &cuts : {std::vector<int64_t>{0, rows}, {0, 2, 7, rows}}) {
+      std::vector<std::vector<unsigned char>> others = resultsOf(cuts);
+      if (others != first)
+        throw InputError("its bits depend on where items are cut: " +
+                         std::to_string(rows) + " rows in " + std::to_string(cuts.size() - 1) +
+                         (cuts.size() == 2 ? " call" : " calls") +
+                         " are not what they are in a call for each row");
+    }
+  }
+
+private:
+  static constexpr int64_t rows = 11;
+
+  int64_t bytesOf(size_t i) const {
+    return kernel.operands[i].bytes * (kernel.operands[i].hasRows ? rows : 1);
+  }
+
+  /// What the kernel writes in calls from one cut to the next.
+  std::vector<std::vector<unsigned char>> resultsOf(const std::vector<int64_t> &cuts) {
+    for (size_t i = 0; i < operands.size(); ++i)
+      if (kernel.operands[i].isWritten)
+        operands[i].clear();
+    for (size_t i = 0; i + 1 < cuts.size(); ++i)
+      call(cuts[i], cuts[i + 1]);
+    std::vector<std::vector<unsigned char>> results;
+    for (size_t i = 0; i < operands.size(); ++i)
+      if (kernel.operands[i].isWritten)
+        results.emplace_back(operands[i].data(), operands[i].data() + bytesOf(i));
+    return results;
+  }
+
+  void call(int64_t begin, int64_t end) {
+    std::vector<std::vector<unsigned char>> before;
+    std::vector<void *> args{&batch};
+    for (Guarded &operand : operands) {
+      before.push_back(operand.all());
+      args.push_back(operand.data());
+    }
+    scratch.clear();
+    std::vector<unsigned char> cleared = scratch.all();
+    function(args.data(), begin, end, scratch.data());
+    std::string items = "given rows " + std::to_string(begin) + " to " + std::to_string(end - 1) +
+                        " of " + std::to_string(rows) + ", it changes ";
+    for (size_t i = 0; i < operands.size(); ++i) {
+      const LoneKernel::Operand &operand = kernel.operands[i];
+      bool mayWrite = operand.isWritten && operand.hasRows;
+      int64_t first = mayWrite ? begin * operand.bytes : 0, last = mayWrite ? end * operand.bytes : 0;
+      if (auto at = operands[i].changedAround(before[i], first, last))
+        throw InputError(items + "byte " + std::to_string(*at) + " of args[" +
+                         std::to_string(i + 1) + "], which has " + std::to_string(bytesOf(i)) +
+                         " bytes" + (mayWrite ? " and of which its rows are bytes " + std::to_string(first) +
+                                                    " to " + std::to_string(last - 1)
+                                              : " and is only read"));
+    }
+    if (auto at = scratch.changedAround(cleared, 0, kernel.scratch))
+      throw InputError(items + "byte " + std::to_string(*at) + " of its scratch, which has " +
+                       std::to_string(kernel.scratch) + " bytes");
+  }
+
+  const LoneKernel &kernel;
+  llmc_kernel_fn function = nullptr;
+  llmc_batch batch{};
+  int32_t zeros[rows] = {}, ascending[rows] = {}, bounds[2] = {0, rows};
+  std::vector<Guarded> operands;
+  Guarded scratch;
+};
+
+/// `work` in a process of its own, which leaves its message, if any, in `folder`. Throws
+/// InputError with that, and where the process dies or takes too long.
+void inChild(const fs::path &folder, const std::function<void()> &work) {
   pid_t child = ::fork();
-  if (child == 0)
-    runChild(artifact, steps, threads);
+  if (child == 0) {
+    for (int signal : {SIGINT, SIGTERM, SIGHUP, SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT})
+      std::signal(signal, SIG_DFL);
+    ::alarm(mostSeconds);
+    std::string message;
+    try {
+      work();
+    } catch (const std::exception &error) {
+      message = error.what();
+    }
+    if (!message.empty())
+      std::ofstream(folder / messageFile) << message;
+    ::_exit(message.empty() ? 0 : 1);
+  }
   if (child < 0)
     throw InputError(std::string("no process can be started: ") + std::strerror(errno));
   int status = 0;
@@ -175,10 +303,21 @@ ProgramRun executeArtifact(const fs::path &artifact, llvm::ArrayRef<NamedStep> s
                          : std::string("it dies when it runs: ") + ::strsignal(WTERMSIG(status)));
   if (WEXITSTATUS(status)) {
     std::string message;
-    std::getline(std::ifstream(artifact / messageFile), message, '\0');
+    std::getline(std::ifstream(folder / messageFile), message, '\0');
     throw InputError(message.empty() ? "it stops when it runs" : message);
   }
+}
+
+} // namespace
+
+ProgramRun executeArtifact(const fs::path &artifact, llvm::ArrayRef<NamedStep> steps,
+                           unsigned threads) {
+  inChild(artifact, [&] { Child(artifact, steps, threads).run(); });
   return readTensors(artifact / resultFile, steps);
+}
+
+void requireConfined(const fs::path &kernels, const LoneKernel &kernel) {
+  inChild(kernels.parent_path(), [&] { LoneRun(kernels, kernel).run(); });
 }
 
 } // namespace llmc

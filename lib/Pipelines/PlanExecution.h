@@ -6,6 +6,8 @@
 #include "SeededSteps.h"
 
 #include <filesystem>
+#include <string>
+#include <vector>
 
 namespace llmc {
 
@@ -15,6 +17,24 @@ namespace llmc {
 /// the runtime refuses, where the process dies, and where it takes over a minute.
 ProgramRun executeArtifact(const std::filesystem::path &artifact,
                            llvm::ArrayRef<NamedStep> steps, unsigned threads);
+
+/// A kernel that others wrote, of items that are rows.
+struct LoneKernel {
+  struct Operand {
+    /// Of a row, or of the whole where it has none.
+    int64_t bytes = 0;
+    bool hasRows = false, isWritten = false;
+  };
+  std::string symbol;
+  int64_t scratch = 0;
+  std::vector<Operand> operands;
+};
+
+/// Calls the kernel on drawn numbers, in a process of its own: row by row, all rows at once, and
+/// cut at odd places. Throws InputError where the bits depend on the cuts, and where it
+/// changes anything but the rows of its items: other rows, what it only reads, or memory
+/// around its operands and behind its scratch.
+void requireConfined(const std::filesystem::path &kernels, const LoneKernel &kernel);
 
 } // namespace llmc
 

@@ -79,6 +79,36 @@ void keepVariant(plan::ProgramOp program, ModuleOp code, const kernels::CPUVaria
       }
 }
 
+/// The kernel as its contract says.
+LoneKernel loneKernel(plan::KernelOp kernel) {
+  LoneKernel lone;
+  lone.symbol = kernel.getSymbol().str() + hostVariant()->suffix.str();
+  lone.scratch = kernel.getScratch();
+  auto contract = cast<plan::ContractAttr>((*kernel.getContracts())[0]);
+  for (plan::OperandAttr operand : contract.getOperands()) {
+    plan::Size size = plan::Size::fromMap(operand.getBytes()).value();
+    int64_t perRow = size.getTerm(plan::SizeSymbol::Tokens) +
+                     size.getTerm(plan::SizeSymbol::Outputs) +
+                     size.getTerm(plan::SizeSymbol::Sequences);
+    lone.operands.push_back({perRow ? perRow : size.constant, perRow != 0,
+                             operand.getAccess() != plan::Access::Read});
+  }
+  return lone;
+}
+
+/// Kernels of the user's own are not known to do what every kernel must.
+void checkUserKernels(plan::ProgramOp program, const fs::path &code) {
+  for (auto kernel : program.getOps<plan::KernelOp>()) {
+    if (kernel.getGenerator() != "user")
+      continue;
+    try {
+      requireConfined(code, loneKernel(kernel));
+    } catch (const std::exception &error) {
+      throw InputError("kernel @" + kernel.getSymName().str() + ": " + error.what());
+    }
+  }
+}
+
 } // namespace
 
 struct PlanRunner::Impl {
@@ -87,6 +117,8 @@ struct PlanRunner::Impl {
   TemporaryFolder folder;
   KeptFile code, weights;
   unsigned runs = 0;
+  /// Whose kernels of the user's own were called alone.
+  uint64_t checkedCode = 0;
 
   void makeCode(ModuleOp module, const ErrorCollector &messages);
   void makeWeights(plan::ProgramOp program);
@@ -194,6 +226,9 @@ llvm::Expected<ProgramRun> PlanRunner::run(PlanCopy &plan, llvm::ArrayRef<NamedS
       throw InputError("no temporary folder can be made: " + impl->folder.error.message());
     fs::path artifact = impl->folder.at("artifact-" + std::to_string(++impl->runs));
     impl->writeArtifact(plan, artifact);
+    if (impl->checkedCode != impl->code.hash)
+      checkUserKernels(plan.program(), artifact / "kernels.so");
+    impl->checkedCode = impl->code.hash;
     ProgramRun run = executeArtifact(artifact, steps, impl->threads);
     fs::remove_all(artifact);
     return run;

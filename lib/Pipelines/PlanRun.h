@@ -29,7 +29,8 @@ public:
   /// Why no plan for that target can be executed here; empty where it can.
   static std::string refusal(plan::ProgramOp program);
 
-  /// The plan is changed: kernels that this machine does not take go.
+  /// The plan is changed: kernels that this machine does not take go. Kernels of the
+  /// user's own are called alone first (requireConfined).
   llvm::Expected<ProgramRun> run(PlanCopy &plan, llvm::ArrayRef<NamedStep> steps);
 
 private:
