@@ -185,6 +185,8 @@ private:
   Rows convolution(const Rows &x);
   Rows recurrence(const Rows &x);
   Rows elements(const Rows &x);
+  Rows weightRows();
+  Rows chosen(Rows x);
   Rows block(Rows stream);
 
   void layer(const std::string &name, const std::string &indices);
@@ -338,6 +340,30 @@ Rows Program::elements(const Rows &x) {
   return draw.chance(40) ? norm(y) : y;
 }
 
+Rows Program::weightRows() {
+  auto [w, type] = weight("rows", {hidden});
+  Rows y{fresh(), {hidden}};
+  say(y.name + " = llm.weight_rows " + w + ", %batch : " + type + " -> " + y.type());
+  return y;
+}
+
+/// The rows whose logits are wanted, with rows of weights before and behind the choice.
+Rows Program::chosen(Rows x) {
+  auto select = [&](const Rows &rows) {
+    return unary("select_rows", rows, ", %batch");
+  };
+  if (draw.chance(35)) {
+    Rows w = weightRows();
+    x = binary(draw.of({"mul", "add"}), x, draw.chance(50) ? element(w) : w);
+  }
+  x = select(x);
+  if (draw.chance(25)) {
+    Rows w = weightRows();
+    x = binary(draw.of({"mul", "sub"}), x, select(draw.chance(50) ? element(w) : w));
+  }
+  return draw.chance(25) ? binary("add", x, weightRows()) : x;
+}
+
 Rows Program::block(Rows stream) {
   // Before it, behind it, or both.
   bool before = draw.chance(85), behind = !before || draw.chance(25);
@@ -421,8 +447,7 @@ std::string Program::build() {
   body += repeats;
   Rows normed = norm({last, {hidden}});
   say("llm.observe " + normed.name + " \"final_norm\" : " + normed.type());
-  Rows selected{fresh(), {hidden}};
-  say(selected.name + " = llm.select_rows " + normed.name + ", %batch : " + normed.type());
+  Rows selected = chosen(normed);
   std::string head = table, headType = tableType;
   if (draw.chance(50))
     std::tie(head, headType) = weight("head", {vocabulary, hidden});

@@ -113,7 +113,7 @@ TEST(RandomPrograms, HaveEverything) {
   for (const char *what :
        {"llm.rms_norm", "llm.layer_norm", "bias", "llm.gate", "llm.rotary", "interleaved", "window",
         "softcap", "llm.route softmax", "llm.expert_sum", "llm.causal_conv", "llm.linear_attention",
-        "llm.binary mul", "llm.concat", "llm.clamp", "layers [0, 1, 2, 3]"})
+        "llm.binary mul", "llm.weight_rows", "llm.concat", "llm.clamp", "layers [0, 1, 2, 3]"})
     EXPECT_THAT(all, testing::HasSubstr(what));
 }
 
