@@ -58,7 +58,7 @@ namespace {
 class Planner {
 public:
   Planner(ModuleOp module, const MemoryRequest &given)
-      : module(module), request(given), parts(partsOf(module)) {}
+      : module(module), request(given), parts(partsOf(module, given)) {}
 
   MemoryReport run();
 
@@ -357,6 +357,8 @@ void Planner::addLargest(MemoryReport &report) {
 }
 
 void Planner::addNotes(MemoryReport &report) {
+  if (!parts.notCounted.empty())
+    report.notes.push_back("not counted: " + parts.notCounted);
   if (!refusal.empty())
     report.notes.push_back("activations and workspace are not planned: " + refusal);
   if (report.allocated) {
@@ -406,7 +408,10 @@ MemoryReport Planner::run() {
   programFor(std::min<int64_t>(context, 1024));
   plan::ProgramOp program = programFor(context);
   report.devices = devicesAt(context, request.batch);
-  if (program && request.runsHere && !isDivided() && keepsState())
+  bool isPlanned = program && request.runsHere && !isDivided() && keepsState();
+  if (isPlanned && !request.otherThanPlanned.empty())
+    report.whyNotAllocated = request.otherThanPlanned;
+  else if (isPlanned)
     report.allocated = report.devices.front().total() - request.headroom;
   else if (!request.runsHere)
     report.whyNotAllocated = "llmc run executes whole models on the cpu alone";

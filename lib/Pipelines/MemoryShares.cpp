@@ -28,10 +28,49 @@ using plan::saturatingAdd;
 using plan::saturatingMul;
 using Split = WeightPart::Split;
 
-ModelParts partsOf(ModuleOp module) {
+/// How published files store each member of a family.
+static std::vector<const QuantizedFormat *> quantizedMembers(const WeightPart &part,
+                                                             const QuantizationRules &rules) {
+  using Kind = QuantizationRules::Weight;
+  WeightFamilyOp family = part.family;
+  bool isHead = part.split == Split::Vocabulary && part.behind && !part.before;
+  Kind kind = part.split == Split::Experts   ? Kind::Experts
+              : part.split == Split::Product ? Kind::Product
+              : isHead                       ? Kind::Head
+                                             : Kind::Other;
+  SmallVector<int64_t> layers = part.layers();
+  if (!family.getLayersAttr())
+    layers = {0};
+  std::vector<const QuantizedFormat *> members;
+  for (int64_t layer : layers) {
+    std::string name = family.getSource().str();
+    for (auto [mark, number] : {std::pair<StringRef, int64_t>{"{i}", layer}, {"{e}", 0}})
+      if (size_t at = name.find(mark.str()); at != std::string::npos)
+        name.replace(at, mark.size(), std::to_string(number));
+    members.push_back(rules.formatOf(name, kind));
+  }
+  return members;
+}
+
+static int64_t quantizedBytes(const WeightPart &part, const QuantizedFormat &format) {
+  WeightFamilyOp family = part.family;
+  auto type = cast<WeightType>(family.getType());
+  int64_t columns = type.getShape().back();
+  int64_t matrices = part.split == Split::Experts ? type.getShape().front() : 1;
+  return format.bytes(matrices, type.getNumElements() / (matrices * columns), columns);
+}
+
+ModelParts partsOf(ModuleOp module, const MemoryRequest &request) {
   ModelParts parts;
   parts.states = statePartsOf(module);
   parts.weights = weightPartsOf(module);
+  if (const QuantizationRules *rules = request.quantization.get()) {
+    for (const WeightPart &part : parts.weights)
+      parts.quantized.push_back(quantizedMembers(part, *rules));
+    parts.notCounted = rules->notCounted();
+    if (std::string group = rules->groupWithout(parts.quantized); !group.empty())
+      parts.notCounted = group + " (its targets are no names of weights)";
+  }
   if (auto facts = module->getAttrOfType<DictionaryAttr>("llm.model")) {
     if (auto hidden = facts.getAs<IntegerAttr>("hidden_size"))
       parts.hidden = hidden.getInt();
@@ -152,48 +191,72 @@ static int64_t countIn(ArrayRef<int64_t> layers, std::pair<int64_t, int64_t> ran
       layers, [&](int64_t layer) { return range.first <= layer && layer < range.second; });
 }
 
-/// Members of a family that a stage has.
-static int64_t membersIn(const WeightPart &part, const MemoryRequest &request, int64_t stage,
-                         std::pair<int64_t, int64_t> range) {
+/// Members of a family that a stage has, by how they are stored.
+static std::map<const QuantizedFormat *, int64_t>
+membersIn(const ModelParts &parts, size_t index, const MemoryRequest &request, int64_t stage) {
+  const WeightPart &part = parts.weights[index];
   WeightFamilyOp family = part.family;
-  if (family.getLayersAttr())
-    return countIn(part.layers(), range);
+  std::pair<int64_t, int64_t> range = layersOfStage(parts, request, stage);
   bool isHere = part.inside || (part.before && stage == 0) ||
                 (part.behind && stage == request.pipeline - 1);
-  return isHere ? 1 : 0;
+  std::map<const QuantizedFormat *, int64_t> members;
+  auto add = [&](size_t member) {
+    ++members[parts.quantized.empty() ? nullptr : parts.quantized[index][member]];
+  };
+  if (!family.getLayersAttr() && isHere)
+    add(0);
+  for (auto [member, layer] : llvm::enumerate(part.layers()))
+    if (range.first <= layer && layer < range.second)
+      add(member);
+  return members;
+}
+
+/// What one device has of a weight.
+static int64_t shareOf(const WeightPart &part, int64_t bytes, const MemoryRequest &request) {
+  WeightFamilyOp family = part.family;
+  switch (part.split) {
+  case Split::None:
+    return bytes;
+  case Split::Product:
+    return divideCeil(bytes, request.tensor);
+  case Split::Vocabulary: {
+    int64_t rows = cast<WeightType>(family.getType()).getShape()[0];
+    return rows % request.tensor == 0
+               ? divideCeil(bytes, request.tensor)
+               : divideCeil(bytes, rows) * divideCeil(rows, request.tensor);
+  }
+  case Split::Experts:
+    return divideCeil(bytes / request.expert, request.tensor);
+  }
+  llvm_unreachable("closed enum");
 }
 
 std::vector<MemoryItem> weightShares(const ModelParts &parts, const MemoryRequest &request,
                                      int64_t stage) {
   struct Sum {
     int64_t whole = 0, share = 0;
+    std::string origin = "as stored";
   };
   static constexpr const char *names[] = {"on every device", "products", "vocabulary", "experts"};
   std::map<std::pair<std::string, Split>, Sum> sums;
-  std::pair<int64_t, int64_t> range = layersOfStage(parts, request, stage);
-  for (const WeightPart &part : parts.weights) {
+  for (auto [index, part] : llvm::enumerate(parts.weights)) {
     WeightFamilyOp family = part.family;
     auto type = cast<WeightType>(family.getType());
-    int64_t members = membersIn(part, request, stage, range), bytes = type.getStorageBytes();
-    if (members == 0)
-      continue;
-    int64_t share = bytes;
-    if (part.split == Split::Vocabulary) {
-      int64_t rows = type.getShape()[0];
-      share = bytes / rows * divideCeil(rows, request.tensor);
-    } else if (part.split == Split::Product) {
-      share = divideCeil(bytes, request.tensor);
-    } else if (part.split == Split::Experts) {
-      share = divideCeil(bytes / request.expert, request.tensor);
+    for (auto [format, members] : membersIn(parts, index, request, stage)) {
+      int64_t bytes = format ? quantizedBytes(part, *format) : type.getStorageBytes();
+      Sum &sum = sums[{format ? format->name : type.getStorageName(), part.split}];
+      if (format)
+        sum.origin = "by formula from quantization_config: " + format->text();
+      else if (!parts.notCounted.empty())
+        sum.origin = "not counted: " + parts.notCounted + "; counted as " + type.getStorageName();
+      sum.whole = saturatingAdd(sum.whole, saturatingMul(members, bytes));
+      sum.share = saturatingAdd(sum.share, saturatingMul(members, shareOf(part, bytes, request)));
     }
-    Sum &sum = sums[{type.getStorageName(), part.split}];
-    sum.whole = saturatingAdd(sum.whole, saturatingMul(members, bytes));
-    sum.share = saturatingAdd(sum.share, saturatingMul(members, share));
   }
   std::vector<MemoryItem> items;
   for (auto &[key, sum] : sums) {
     Split split = key.second;
-    std::string formula = formatv("{0} bytes as stored", sum.whole);
+    std::string formula = formatv("{0} bytes {1}", sum.whole, sum.origin);
     if (split == Split::Experts && request.expert > 1)
       formula += formatv(" / {0} (ep)", request.expert);
     if (split != Split::None && request.tensor > 1)

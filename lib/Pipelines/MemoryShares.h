@@ -11,11 +11,16 @@ namespace llmc {
 struct ModelParts {
   llvm::SmallVector<StatePart> states;
   llvm::SmallVector<WeightPart> weights;
+  /// For each of `weights` and of its members (one where it belongs to no layer): how the
+  /// published files store it, null for as its type says. Empty where nothing is quantised.
+  std::vector<std::vector<const QuantizedFormat *>> quantized;
+  /// What a config says of quantised weights and is not in these; empty: nothing.
+  std::string notCounted;
   int64_t layers = 0, hidden = 0;
   /// Experts that a token goes to, and the widest result of attention (heads x value width).
   int64_t chosenExperts = 0, attentionHeads = 0, attentionWidth = 0;
 };
-ModelParts partsOf(mlir::ModuleOp module);
+ModelParts partsOf(mlir::ModuleOp module, const MemoryRequest &request);
 
 /// Throws InputError where the model cannot be divided as asked, with the degrees that can.
 void checkDivision(const ModelParts &parts, const MemoryRequest &request);

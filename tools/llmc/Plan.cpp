@@ -57,7 +57,7 @@ CLI::Validator byteCount() {
       [](const std::string &text) {
         return bytesIn(text) ? std::string()
                              : "'" + text + "' is no amount of memory such as 80GB, 24GiB or a "
-                                            "number of bytes";
+                                            "number of bytes, up to 9000 TB";
       },
       "BYTES");
 }
@@ -101,6 +101,20 @@ std::string storageNote(const frontend::ResolvedModel *model) {
                              "names no dtype"
                            : "weights are counted as " + published.str() +
                                  ", the dtype of the config: there are no headers";
+}
+
+/// Where a config says that weights are quantised, how their files store them.
+void findQuantization(MemoryRequest &request, const frontend::ResolvedModel *model) {
+  if (!model)
+    return;
+  request.quantization = QuantizationRules::read(*model->source);
+  if (!request.quantization || model->source->checkpoint)
+    return;
+  llvm::StringRef published = frontend::publishedStorage(*model->source);
+  if (!published.empty() && published != "f32")
+    request.otherThanPlanned = "weights are quantised (" + request.quantization->method() +
+                               "), and the cpu holds the values of quantised weights as f32; the "
+                               "plan without headers has them as " + published.str();
 }
 
 void addDeploymentOptions(CLI::App &command, PlanArguments &arguments) {
@@ -191,6 +205,7 @@ void addPlanCommand(CLI::App &app, int &exitCode) {
     if (!arguments->request.threads)
       arguments->request.threads = rt::ThreadTeam::availableThreads();
     ImportedModel model = importForPlan(*arguments, *context);
+    findQuantization(arguments->request, model.resolved.get());
     MemoryReport report = planMemory(*model.module, arguments->request);
     report.target = arguments->target;
     if (std::string note = storageNote(model.resolved.get()); !note.empty())

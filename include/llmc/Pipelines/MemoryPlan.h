@@ -7,6 +7,7 @@
 #define LLMC_PIPELINES_MEMORYPLAN_H
 
 #include "llmc/Pipelines/Phases.h"
+#include "llmc/Pipelines/QuantizedStorage.h"
 
 #include "mlir/IR/BuiltinOps.h"
 
@@ -35,6 +36,11 @@ struct MemoryRequest {
   int64_t headroom = 0;
   /// Whether llmc run allocates what the plan says: the target is the cpu.
   bool runsHere = true;
+  /// How published files store the weights, where a config says that they are quantised; formulas
+  /// count them so.
+  std::shared_ptr<const QuantizationRules> quantization;
+  /// The cpu holds the values of quantised weights as f32; why its plan counts other bytes.
+  std::string otherThanPlanned;
 };
 
 /// Where a figure comes from.

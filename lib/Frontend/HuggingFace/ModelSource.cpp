@@ -1,6 +1,8 @@
 //===- ModelSource.cpp - what kind of model a path is ---------------------===//
 #include "llmc/Frontend/ModelSource.h"
 
+#include "llmc/Frontend/QuantizationConfig.h"
+
 #include "llmc/Support/Error.h"
 
 #include <cstring>
@@ -23,8 +25,7 @@ static Json readBeside(const fs::path &folder, const char *name) {
   return fs::is_regular_file(file, error) ? readJsonFile(file.string()) : Json();
 }
 
-/// What the config, or the file beside it, says of quantised weights; null for nothing.
-static const Json *quantizationOf(const ModelSource &source, std::string &file) {
+const Json *quantizationOf(const ModelSource &source, std::string &file) {
   file = source.configFile;
   auto isObject = [](const Json *json) { return json && json->isObject(); };
   const Json *text = source.config.find("text_config");
