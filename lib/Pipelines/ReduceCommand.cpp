@@ -5,6 +5,7 @@
 #include "Reproducer.h"
 #include "llmc/Frontend/Checkpoint.h"
 #include "llmc/Frontend/Gguf.h"
+#include "llmc/Frontend/OpLibrary.h"
 #include "llmc/Pipelines/ModelContext.h"
 #include "llmc/Support/Error.h"
 
@@ -110,6 +111,8 @@ void writeProgram(ModuleOp module, const std::string &path, llvm::raw_ostream &o
 int run(const ReduceCommand &command, llvm::raw_ostream &out) {
   std::unique_ptr<MLIRContext> context = makeModelContext();
   ErrorCollector messages(*context, /*printsRemarks=*/false);
+  if (std::string problem = frontend::whyNotParsed(command.program); !problem.empty())
+    throw InputError(command.program + ": " + problem);
   OwningOpRef<ModuleOp> module = parseSourceFile<ModuleOp>(command.program, context.get());
   if (!module)
     throw InputError(command.program + ": " + messages.text());

@@ -21,7 +21,12 @@ void addCheckDeviceCommand(CLI::App &app, int &exitCode) {
   command
       ->add_option("plugin", arguments->plugin,
                    "Shared object with a device, or cpu: the one that is built in")
-      ->required();
+      ->required()
+      ->check(CLI::Validator(
+          [](const std::string &name) {
+            return name.empty() ? "the name of the shared object is empty" : std::string();
+          },
+          ""));
   command->add_flag("--json", arguments->json, "Print one JSON object (docs/Extending.md)");
   command->callback([arguments, &exitCode] {
     const llmc_device_api *api = arguments->plugin == "cpu"

@@ -20,11 +20,23 @@ namespace llmc::frontend {
 
 std::string whyNotParsed(const std::string &path) {
   constexpr int64_t deepest = 512;
-  if (!llvm::sys::fs::exists(path))
+  constexpr uint64_t largest = uint64_t(1) << 30;
+  llvm::sys::fs::file_status status;
+  if (llvm::sys::fs::status(path, status))
     return "no such file";
+  if (!llvm::sys::fs::is_regular_file(status))
+    return "is no regular file";
+  if (status.getSize() > largest)
+    return "has " + std::to_string(status.getSize()) + " bytes; programs have at most " +
+           std::to_string(largest);
   auto buffer = llvm::MemoryBuffer::getFile(path);
   if (!buffer)
     return "cannot be read: " + buffer.getError().message();
+  // Bytecode is for files that one's own programs wrote: its reader trusts what it reads.
+  if ((*buffer)->getBuffer().starts_with("ML\xefR"))
+    return "is MLIR bytecode; text is expected, which llmc-opt prints";
+  if (size_t nul = (*buffer)->getBuffer().find('\0'); nul != StringRef::npos)
+    return "is no text: byte " + std::to_string(nul) + " is 0";
   int64_t depth = 0;
   for (char c : (*buffer)->getBuffer()) {
     depth += c == '{' || c == '[' || c == '(' || c == '<';
