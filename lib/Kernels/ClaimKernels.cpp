@@ -51,6 +51,54 @@ std::string whyNoUserKernel(Operation *op) {
   return "";
 }
 
+/// Why the kernel computes the operation not; empty where it does.
+static std::string whyNotComputed(Operation *op, const frontend::UserKernel &kernel) {
+  std::string reason = whyNoUserKernel(op);
+  return reason.empty() ? kernel.whyNot(kernelFacts(op)) : reason;
+}
+
+std::string whyIdle(const frontend::UserKernel &kernel, ArrayRef<frontend::UserKernel> kernels,
+                    ArrayRef<Operation *> operators) {
+  std::string reason;
+  for (Operation *op : operators) {
+    if (userOperation(op) != kernel.op)
+      continue;
+    for (const frontend::UserKernel &other : kernels) {
+      if (other.op != kernel.op)
+        continue;
+      std::string why = whyNotComputed(op, other);
+      if (other.name == kernel.name && why.empty())
+        return "";
+      if (reason.empty() && (why.empty() || other.name == kernel.name))
+        reason = why.empty() ? "kernel " + other.name + " takes " + kernel.op + " before it" : why;
+      if (why.empty() || other.name == kernel.name)
+        break;
+    }
+  }
+  return reason.empty() ? "the model has no " + kernel.op : reason;
+}
+
+std::string unknownFact(const frontend::UserKernel &kernel, ArrayRef<Operation *> operators,
+                        MLIRContext &context) {
+  std::vector<std::string> known = kernelFactNames(kernel.op, context);
+  for (Operation *op : operators)
+    if (isa<CompositeOp>(op) && userOperation(op) == kernel.op)
+      for (const auto &[fact, value] : kernelFacts(op))
+        if (!llvm::is_contained(known, fact))
+          known.push_back(fact);
+  std::vector<std::string> asked = kernel.facts;
+  for (const auto &[fact, values] : kernel.only)
+    asked.push_back(fact);
+  for (const auto &[fact, bytes] : kernel.scratchPer)
+    asked.push_back(fact);
+  for (const std::string &fact : asked)
+    if (!llvm::is_contained(known, fact))
+      return kernel.position + ": kernel '" + kernel.name + "' names '" + fact +
+             "', which is no fact of " + kernel.op + frontend::TargetFile::nearTo(fact, known) +
+             "; its facts are " + llvm::join(known, ", ");
+  return "";
+}
+
 namespace {
 
 struct ClaimKernels : impl::ClaimKernelsPassBase<ClaimKernels> {
@@ -64,12 +112,6 @@ struct ClaimKernels : impl::ClaimKernelsPassBase<ClaimKernels> {
     } catch (const std::exception &error) {
       problem = error.what();
     }
-    if (problem.empty() && onlyKnown)
-      problem = unknownOperation(kernels);
-    if (!problem.empty()) {
-      emitError(UnknownLoc::get(&getContext())) << problem;
-      return signalPassFailure();
-    }
     SmallVector<Operation *> candidates;
     getOperation().walk([&](Operation *op) {
       bool isComposite = isa<CompositeOp>(op);
@@ -77,6 +119,12 @@ struct ClaimKernels : impl::ClaimKernelsPassBase<ClaimKernels> {
           !op->getParentOfType<FusionOp>() && !isInDefinition(op))
         candidates.push_back(op);
     });
+    if (problem.empty() && onlyKnown)
+      problem = mistakeIn(kernels, candidates);
+    if (!problem.empty()) {
+      emitError(UnknownLoc::get(&getContext())) << problem;
+      return signalPassFailure();
+    }
     for (Operation *op : candidates)
       claim(op, kernels);
   }
@@ -86,17 +134,28 @@ struct ClaimKernels : impl::ClaimKernelsPassBase<ClaimKernels> {
     return function && function->hasAttr("llm.implements");
   }
 
-  /// A name that neither the dialect nor the model has serves nothing, which is a mistake.
-  std::string unknownOperation(ArrayRef<frontend::UserKernel> kernels) {
-    std::vector<std::string> known = operatorNames(getContext());
+  /// A name that neither the dialect nor the model has serves nothing, which is a mistake, and so
+  /// is a fact that no such operation can have. A kernel that fits nothing is a warning.
+  std::string mistakeIn(ArrayRef<frontend::UserKernel> kernels,
+                        ArrayRef<Operation *> candidates) {
+    std::vector<std::string> operations = operatorNames(getContext()), known = operations;
     getOperation().walk([&](CompositeOp op) { known.push_back(op.getName().str()); });
     for (const frontend::UserKernel &kernel : kernels) {
+      bool isOperation = llvm::is_contained(operations, kernel.op);
       // Composites are gone in the second run.
-      bool isOp = llvm::is_contained(known, kernel.op);
-      if (!isOp && (compositesOnly || StringRef(kernel.op).starts_with("llm.")))
+      if ((compositesOnly || StringRef(kernel.op).starts_with("llm.")) &&
+          !llvm::is_contained(known, kernel.op))
         return kernel.position + ": kernel '" + kernel.name + "' computes '" + kernel.op +
                "', which is neither an operation of llmc nor one that this model calls" +
                frontend::TargetFile::nearTo(kernel.op, known);
+      if (isOperation == bool(compositesOnly))
+        continue;
+      if (std::string problem = unknownFact(kernel, candidates, getContext()); !problem.empty())
+        return problem;
+      if (std::string reason = whyIdle(kernel, kernels, candidates); !reason.empty())
+        emitWarning(UnknownLoc::get(&getContext()))
+            << "kernel '" << kernel.name << "' of " << kernel.position
+            << " computes nothing of this model: " << reason;
     }
     return "";
   }
@@ -112,10 +171,7 @@ struct ClaimKernels : impl::ClaimKernelsPassBase<ClaimKernels> {
     for (const frontend::UserKernel &kernel : kernels) {
       if (kernel.op != name)
         continue;
-      frontend::OperatorFacts facts = operatorFacts(op);
-      std::string reason = whyNoUserKernel(op);
-      if (reason.empty())
-        reason = kernel.whyNot(facts);
+      std::string reason = whyNotComputed(op, kernel);
       if (!reason.empty()) {
         remark::missed(op->getLoc(), options())
             << remark::reason("{0}", kernel.name + " does not take " + name + ": " + reason);
@@ -123,7 +179,7 @@ struct ClaimKernels : impl::ClaimKernelsPassBase<ClaimKernels> {
       }
       remark::passed(op->getLoc(), options())
           << remark::add("{0}", kernel.name + " of " + kernel.position + " computes " + name);
-      wrap(op, kernel, facts);
+      wrap(op, kernel, kernelFacts(op));
       return;
     }
   }

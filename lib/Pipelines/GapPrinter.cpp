@@ -54,6 +54,7 @@ Json rowJson(const Row &row) {
   for (const auto &[name, value] : row.facts)
     facts.set(name, Json::makeString(value));
   json.set("facts", std::move(facts));
+  json.set("kernel_facts", textList(row.kernelFacts));
   json.set("location", Json::makeString(row.location));
   json.set("calls", Json::makeInt(row.calls));
   json.set("prefill", workJson(row.prefill));

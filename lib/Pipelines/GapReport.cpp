@@ -301,9 +301,10 @@ frontend::TargetFile readTarget(const std::string &nameOrFile, const std::string
   return target;
 }
 
-/// A kernel for an operation that nobody has heard of is a mistake in its library.
+/// A kernel for an operation that nobody has heard of, or that names a fact which there is not, is a
+/// mistake in its library; one that fits nothing is a warning.
 static void requireServed(ArrayRef<Operation *> operators,
-                          ArrayRef<frontend::UserKernel> kernels) {
+                          ArrayRef<frontend::UserKernel> kernels, GapReport &report) {
   for (const frontend::UserKernel &kernel : kernels) {
     std::vector<std::string> known;
     for (Operation *op : operators)
@@ -318,6 +319,14 @@ static void requireServed(ArrayRef<Operation *> operators,
       throw InputError(kernel.position + ": kernel '" + kernel.name + "' computes '" + kernel.op +
                        "', which is neither an operation of llmc nor one that this model calls" +
                        frontend::TargetFile::nearTo(kernel.op, known));
+    if (operators.empty())
+      continue;
+    MLIRContext &context = *operators.front()->getContext();
+    if (std::string problem = kernels::unknownFact(kernel, operators, context); !problem.empty())
+      throw InputError(problem);
+    if (std::string reason = kernels::whyIdle(kernel, kernels, operators); !reason.empty())
+      report.warnings.push_back("kernel '" + kernel.name + "' of " + kernel.position +
+                                " computes nothing of this model: " + reason);
   }
 }
 
@@ -345,6 +354,8 @@ GapReport findGaps(ModuleOp module, const frontend::TargetFile &target,
       auto [entry, isNew] = known.insert({{added.op, added.facts}, report.rows.size()});
       if (isNew) {
         added.location = locationText(op->getLoc());
+        for (const auto &[name, value] : kernelFacts(op))
+          added.kernelFacts.push_back(name);
         firsts.push_back(op);
         report.rows.push_back(std::move(added));
       }
@@ -354,7 +365,7 @@ GapReport findGaps(ModuleOp module, const frontend::TargetFile &target,
       row.decode += workOf(op, Judge::decodeStep(options)) * double(calls);
     });
   if (!options.phase.kernelLibraries.empty())
-    requireServed(firsts, frontend::readKernelLibraries(options.phase.kernelLibraries));
+    requireServed(firsts, frontend::readKernelLibraries(options.phase.kernelLibraries), report);
   Judge judge(target, options);
   for (auto [op, row] : llvm::zip_equal(firsts, report.rows))
     judge.grade(op, row);

@@ -86,6 +86,8 @@ void addGapsCommand(CLI::App &app, int &exitCode) {
     if (auto facts = (*model.module)->getAttrOfType<mlir::DictionaryAttr>("llm.model"))
       if (auto name = facts.getAs<mlir::StringAttr>("architecture"))
         report.model = name.str();
+    for (const std::string &warning : report.warnings)
+      std::cerr << "llmc: warning: " << warning << "\n";
     sayStorage(report, model.resolved.get());
     if (!arguments->specifications.empty())
       for (const std::string &file :

@@ -32,6 +32,8 @@ struct GapReport {
   struct Row {
     std::string op;
     frontend::OperatorFacts facts;
+    /// Names of these and of the numbers that a kernel of the user's own can ask for besides.
+    std::vector<std::string> kernelFacts;
     /// Calls of a step.
     int64_t calls = 0;
     /// Of a step that reads the prompt, and of one that makes a token behind the context.
@@ -62,6 +64,8 @@ struct GapReport {
   GapOptions options;
   /// Largest share of a decoding step's bytes first.
   std::vector<Row> rows;
+  /// A sentence for each kernel of the user's own that computes nothing of the model.
+  std::vector<std::string> warnings;
 
   llm::OperatorWork prefillTotal() const;
   llm::OperatorWork decodeTotal() const;

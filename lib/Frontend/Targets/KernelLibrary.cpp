@@ -151,6 +151,15 @@ std::optional<double> numberOf(const std::optional<std::string> &text) {
   return number;
 }
 
+/// Names of the facts that are numbers.
+std::string numbersIn(const OperatorFacts &facts) {
+  std::string names;
+  for (const auto &[name, value] : facts)
+    if (numberOf(value))
+      names += (names.empty() ? "" : ", ") + name;
+  return names.empty() ? "no numbers" : names;
+}
+
 } // namespace
 
 std::string UserKernel::whyNot(const OperatorFacts &operatorFacts) const {
@@ -162,7 +171,8 @@ std::string UserKernel::whyNot(const OperatorFacts &operatorFacts) const {
     std::optional<std::string> value = findFact(operatorFacts, fact);
     if (reason.empty() && !numberOf(value))
       reason = "it asks for the fact '" + fact + "', which " +
-               (value ? "is '" + *value + "' and no number" : "the operation has not");
+               (value ? "is '" + *value + "' and no number"
+                      : "the operation has not; it has " + numbersIn(operatorFacts));
   }
   if (reason.empty() && scratchOf(operatorFacts) < 0)
     reason = "its scratch is more than 2^40 bytes";

@@ -10,6 +10,7 @@
 #include "llvm/ADT/TypeSwitch.h"
 
 #include <algorithm>
+#include <charconv>
 #include <cmath>
 
 using namespace mlir;
@@ -66,6 +67,17 @@ static bool isNoFact(StringRef attribute) {
          attribute == "factor" || attribute == "operandSegmentSizes";
 }
 
+/// Of those, what is no number of the operation.
+static bool isNoNumber(StringRef attribute) {
+  return attribute == "decomposition" || attribute == "operandSegmentSizes";
+}
+
+/// The shortest text that reads as this number.
+static std::string exactText(double number) {
+  char text[32];
+  return {text, std::to_chars(text, text + sizeof text, number).ptr};
+}
+
 std::vector<std::string> factNames(StringRef op, MLIRContext &context) {
   std::vector<std::string> names = {"in",        "out",         "width",   "heads",     "kv_heads",
                                     "key_width", "value_width", "cache",   "selection", "sinks",
@@ -75,6 +87,15 @@ std::vector<std::string> factNames(StringRef op, MLIRContext &context) {
   if (auto name = RegisteredOperationName::lookup(op, &context))
     for (StringAttr attribute : name->getAttributeNames())
       if (!isNoFact(attribute) && !llvm::is_contained(names, attribute.getValue()))
+        names.push_back(attribute.str());
+  return names;
+}
+
+std::vector<std::string> kernelFactNames(StringRef op, MLIRContext &context) {
+  std::vector<std::string> names = factNames(op, context);
+  if (auto name = RegisteredOperationName::lookup(op, &context))
+    for (StringAttr attribute : name->getAttributeNames())
+      if (isNoFact(attribute) && !isNoNumber(attribute))
         names.push_back(attribute.str());
   return names;
 }
@@ -351,11 +372,9 @@ std::vector<std::pair<std::string, std::string>> operatorFacts(Operation *op) {
     if (auto composite = dyn_cast<CompositeOp>(op); composite && name == "settings") {
       for (NamedAttribute setting : composite.getSettings()) {
         auto whole = dyn_cast<IntegerAttr>(setting.getValue());
-        std::string number;
-        llvm::raw_string_ostream(number)
-            << (whole ? double(whole.getInt())
-                      : cast<FloatAttr>(setting.getValue()).getValueAsDouble());
-        add(setting.getName().getValue(), number);
+        add(setting.getName().getValue(),
+            exactText(whole ? double(whole.getInt())
+                            : cast<FloatAttr>(setting.getValue()).getValueAsDouble()));
       }
       continue;
     }
@@ -364,7 +383,7 @@ std::vector<std::pair<std::string, std::string>> operatorFacts(Operation *op) {
     if (auto integer = dyn_cast<IntegerAttr>(attribute.getValue()))
       stream << integer.getValue();
     else if (auto number = dyn_cast<FloatAttr>(attribute.getValue()))
-      stream << number.getValueAsDouble();
+      stream << exactText(number.getValueAsDouble());
     else if (isa<UnitAttr>(attribute.getValue()))
       stream << "true";
     else if (auto string = dyn_cast<StringAttr>(attribute.getValue()))
@@ -388,6 +407,20 @@ std::vector<std::pair<std::string, std::string>> operatorFacts(Operation *op) {
         text = text.substr(0, longest) + "...";
     }
     add(name, text);
+  }
+  return facts;
+}
+
+std::vector<std::pair<std::string, std::string>> kernelFacts(Operation *op) {
+  auto facts = operatorFacts(op);
+  for (NamedAttribute attribute : op->getAttrs()) {
+    StringRef name = attribute.getName();
+    if (!isNoFact(name) || isNoNumber(name))
+      continue;
+    if (auto number = dyn_cast<FloatAttr>(attribute.getValue()))
+      facts.emplace_back(name.str(), exactText(number.getValueAsDouble()));
+    else if (auto integer = dyn_cast<IntegerAttr>(attribute.getValue()))
+      facts.emplace_back(name.str(), std::to_string(integer.getInt()));
   }
   return facts;
 }

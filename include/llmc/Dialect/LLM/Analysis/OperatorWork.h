@@ -60,6 +60,13 @@ std::vector<std::pair<std::string, std::string>> operatorFacts(mlir::Operation *
 /// Names that the facts of an operation called `op` can have.
 std::vector<std::string> factNames(llvm::StringRef op, mlir::MLIRContext &context);
 
+/// The facts and, behind them, the numbers of the operation that llmc's own kernels take as they
+/// come: `epsilon`, `offset`, `scale`, `factor`. A number's text reads as exactly that number.
+std::vector<std::pair<std::string, std::string>> kernelFacts(mlir::Operation *op);
+
+/// Names that those of an operation called `op` can have.
+std::vector<std::string> kernelFactNames(llvm::StringRef op, mlir::MLIRContext &context);
+
 } // namespace llmc::llm
 
 #endif // LLMC_DIALECT_LLM_ANALYSIS_OPERATORWORK_H
