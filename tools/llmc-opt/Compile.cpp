@@ -11,6 +11,18 @@
 #include "Miscompile/Miscompile.h"
 #endif
 
+bool llmc::isCompilerFlag(const std::string &name) {
+  // These mean something to both.
+  for (const char *shared : {"help", "output", "load-dialect-plugin", "load-pass-plugin", "json"})
+    if (name == shared)
+      return false;
+  CLI::App app;
+  CompileOptions options;
+  CompileFlags flags;
+  addCompileFlags(app, options, flags);
+  return name == "help-compile" || (name.size() > 1 && app.get_option_no_throw("--" + name));
+}
+
 int llmc::compileMain(int argc, char **argv) {
   CLI::App app("Compiles a language model to an artifact", "llmc-opt");
   CompileOptions options;

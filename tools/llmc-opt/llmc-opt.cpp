@@ -1,6 +1,6 @@
 //===- llmc-opt.cpp - the compiler, and an -opt tool on its IR ------------===//
 //
-// With a model as first argument, --target or --emit: from a model to an artifact. With --list-…: what there
+// With a model as first argument or a flag of the compiler: from a model to an artifact. With --list-…: what there
 // is. Else: MlirOptMain on a .mlir file, with every pass, pipeline and plugin flag
 // of MLIR.
 //
@@ -37,10 +37,10 @@ static bool wantsCompiler(int argc, char **argv) {
     // The first argument, so that a folder given to another flag is none.
     if (i == 1 && isModel(arg))
       return true;
-    arg.consume_front("-");
+    bool isFlag = arg.consume_front("-");
     arg.consume_front("-");
     auto [name, value] = arg.split('=');
-    if (name == "target" || name == "emit" || name == "help-compile")
+    if (isFlag && llmc::isCompilerFlag(name.str()))
       return true;
   }
   return false;
@@ -60,7 +60,7 @@ int main(int argc, char **argv) {
   return mlir::asMainReturnCode(mlir::MlirOptMain(
       argc, argv,
       "llmc optimizer driver; a compiler (see --help-compile) where the first argument is a model "
-      "(folder, .gguf, .jsonc, config.json; target cpu), or with --target=TARGET or --emit=WHAT; "
+      "(folder, .gguf, .jsonc, config.json; target cpu), or with one of its flags; "
       "--list-generators, --list-fusions, --list-predicates, --list-simplifications, --list-phases and --json print what there is\n",
       registry));
 }
