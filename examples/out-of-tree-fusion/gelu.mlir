@@ -1,3 +1,5 @@
+// RUN: llmc-opt %s --load-pass-plugin=%plugin --pass-pipeline='builtin.module(llm-fuse-scaled-activation)' | FileCheck %s
+// RUN: llmc-opt %s --load-pass-plugin=%plugin --pass-pipeline='builtin.module(llm-fuse-scaled-activation)' --remarks-filter=fusion -o /dev/null 2>&1 | FileCheck %s --check-prefix=WHY
 // CHECK-LABEL: func.func @taken
 // CHECK: llm.fusion "scaled-activation"
 func.func @taken(%x: tensor<?x64xf32>) -> tensor<?x64xf32> {

@@ -4,7 +4,12 @@
 #include "mlir/Tools/Plugins/DialectPlugin.h"
 #include "mlir/Tools/Plugins/PassPlugin.h"
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/SmallString.h"
+#include "llvm/Support/ErrorHandling.h"
 #include "llvm/Support/FileSystem.h"
+#include "llvm/Support/raw_ostream.h"
+
+#include <cstdlib>
 
 #include <mutex>
 
@@ -51,9 +56,20 @@ std::string loadPassPlugin(const std::string &path) {
   if (!plugin)
     return problemOf(path, "--load-pass-plugin", plugin.takeError());
   std::lock_guard guard(loaded().mutex);
-  if (llvm::is_contained(loaded().passFiles, path))
+  llvm::SmallString<128> file;
+  if (llvm::sys::fs::real_path(path, file))
+    file = path;
+  if (llvm::is_contained(loaded().passFiles, file))
     return "";
-  loaded().passFiles.push_back(path);
+  loaded().passFiles.push_back(file.str().str());
+  // MLIR's registry and llmc's table of fusions end the program where a name is taken.
+  std::string flag = "--load-pass-plugin=" + path;
+  llvm::ScopedFatalErrorHandler named(
+      [](void *flag, const char *why, bool) {
+        llvm::errs() << "error: " << *static_cast<std::string *>(flag) << ": " << why << "\n";
+        std::exit(1);
+      },
+      &flag);
   plugin->registerPassRegistryCallbacks();
   return "";
 }

@@ -18,7 +18,8 @@ namespace llmc {
 /// Loads a shared object with the entry point of a dialect plug-in; contexts that are made
 /// afterwards know its dialects. A message where it is none, or was built against another MLIR.
 std::string loadDialectPlugin(const std::string &path);
-/// The same for passes, which --phase-pass can name then.
+/// The same for passes, which --phase-pass can name then. A file that is loaded already is left
+/// alone; a pass or fusion whose name is taken ends the program with exit code 1 and the file's name.
 std::string loadPassPlugin(const std::string &path);
 
 /// Adds the dialects of all plug-ins that are loaded.

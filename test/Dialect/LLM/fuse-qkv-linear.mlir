@@ -111,3 +111,20 @@ func.func @effects_in_order(%x: tensor<?x64xf32>, %w: !llm.weight<[64, 64], #llm
   %k = llm.linear %x, %w : tensor<?x64xf32>, !llm.weight<[64, 64], #llm.dense<f32>> -> tensor<?x64xf32>
   return %q, %k : tensor<?x64xf32>, tensor<?x64xf32>
 }
+
+// -----
+
+// A narrow product behind wide ones would have 48 rows of padding to read, 393216 bytes a step.
+// CHECK-LABEL: func.func @narrow_apart
+func.func @narrow_apart(%x: tensor<?x2048xf32>, %w: !llm.weight<[1024, 2048], #llm.dense<f32>>, %n: !llm.weight<[16, 2048], #llm.dense<f32>>) -> (tensor<?x1024xf32>, tensor<?x1024xf32>, tensor<?x16xf32>) {
+  // CHECK: %[[N:.*]] = llm.linear
+  // CHECK: llm.fusion "qkv-linear"
+  // CHECK-COUNT-2: llm.linear
+  // CHECK: llm.yield
+  // expected-remark @+1 {{[Passed] qkv-linear | Category:fusion | Function=narrow_apart | bytes_per_token_saved=8192, launches_saved=1, ops=2}}
+  %q = llm.linear %x, %w : tensor<?x2048xf32>, !llm.weight<[1024, 2048], #llm.dense<f32>> -> tensor<?x1024xf32>
+  // expected-remark @+1 {{launches_saved=2, nanoseconds=14841, operations_per_token_recomputed=0, predicate=cost, tokens=1, weight_bytes=393216}}
+  %s = llm.linear %x, %n : tensor<?x2048xf32>, !llm.weight<[16, 2048], #llm.dense<f32>> -> tensor<?x16xf32>
+  %k = llm.linear %x, %w : tensor<?x2048xf32>, !llm.weight<[1024, 2048], #llm.dense<f32>> -> tensor<?x1024xf32>
+  return %q, %k, %s : tensor<?x1024xf32>, tensor<?x1024xf32>, tensor<?x16xf32>
+}

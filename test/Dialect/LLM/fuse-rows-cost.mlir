@@ -15,7 +15,7 @@ func.func @two_norms(%x: tensor<?x64xf32>, %d: tensor<?x64xf32>) -> tensor<?x64x
 }
 
 // Each of the eight heads would compute the token's factor.
-// COST: [Missed] rows | Category:fusion | Function=repeated | Reason="a step of 1 tokens would take {{[0-9]+}} ns longer", bytes_per_token_recomputed=0, bytes_per_token_saved=8, nanoseconds={{[0-9]+}}, operations_per_token_recomputed=7, predicate=cost, tokens=1
+// COST: [Missed] rows | Category:fusion | Function=repeated | Reason="a step of 1 tokens would take {{[0-9]+}} ns longer", bytes_per_token_recomputed=0, bytes_per_token_saved=8, launches_saved=1, nanoseconds={{[0-9]+}}, operations_per_token_recomputed=7, predicate=cost, tokens=1
 func.func @repeated(%batch: !llm.batch, %x: tensor<?x8x16xf32>) -> tensor<?x8x16xf32> {
   %p = llm.position_scale %batch scale 0.1 period 64 : tensor<?x1xf32>
   %y = llm.binary mul %x, %p : tensor<?x8x16xf32>, tensor<?x1xf32> -> tensor<?x8x16xf32>

@@ -172,6 +172,7 @@ FusionCost llm::costOf(ArrayRef<Operation *> ops) {
 double llm::secondsSaved(const FusionCost &cost, const FusionFigures &figures, int64_t tokens) {
   double bytes = double(cost.bytesSaved - cost.recomputedBytes) * double(tokens);
   double operations = double(cost.recomputedOperations) * double(tokens);
+  bytes -= double(cost.weightBytes);
   return double(cost.launchesSaved) * figures.launchSeconds + bytes / figures.bytesPerSecond -
          operations / figures.operationsPerSecond;
 }
@@ -191,15 +192,19 @@ std::optional<FusionRefusal> llm::judge(const FusionCost &cost, const FusionFigu
     double saved = secondsSaved(cost, figures, tokens);
     if (saved >= 0)
       continue;
-    return FusionRefusal{
+    FusionRefusal refusal{
         predicate::cost,
         llvm::formatv("a step of {0} tokens would take {1} ns longer", tokens,
                       int64_t(-saved * 1e9)),
         {{"tokens", tokens},
          {"nanoseconds", int64_t(-saved * 1e9)},
+         {"launches_saved", cost.launchesSaved},
          {"bytes_per_token_saved", cost.bytesSaved},
          {"bytes_per_token_recomputed", cost.recomputedBytes},
          {"operations_per_token_recomputed", cost.recomputedOperations}}};
+    if (cost.weightBytes)
+      refusal.numbers.push_back({"weight_bytes", cost.weightBytes});
+    return refusal;
   }
   return std::nullopt;
 }
@@ -285,6 +290,7 @@ static SmallVector<Operation *> inBlockOrder(ArrayRef<Operation *> given) {
 static FusionCost withMore(FusionCost cost, const FusionCost &more) {
   cost.recomputedBytes += more.recomputedBytes;
   cost.recomputedOperations += more.recomputedOperations;
+  cost.weightBytes += more.weightBytes;
   cost.registers += more.registers;
   cost.scratchBytes += more.scratchBytes;
   return cost;
@@ -354,6 +360,7 @@ FusionOp Fuser::fuse(ArrayRef<Operation *> given, const FusionCost &more) const 
   };
   metric("bytes_per_token_recomputed", cost.recomputedBytes);
   metric("operations_per_token_recomputed", cost.recomputedOperations);
+  metric("weight_bytes", cost.weightBytes);
   metric("registers", cost.registers);
   metric("scratch_bytes", cost.scratchBytes);
   return fusion;

@@ -4,6 +4,7 @@
 #include "mlir/Pass/PassOptions.h"
 #include "mlir/Pass/PassRegistry.h"
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/ErrorHandling.h"
 
 using namespace mlir;
@@ -75,12 +76,23 @@ const FusionPattern *llm::findFusionPattern(StringRef name) {
   return nullptr;
 }
 
-void llm::registerFusionPattern(const FusionPattern &pattern) {
+/// Ends the program; whoever loads a plug-in says which (lib/Pipelines/Plugins.cpp).
+[[noreturn]] static void refusePattern(const FusionPattern &pattern, const Twine &problem) {
+  llvm::report_fatal_error("fusion pattern '" + pattern.name + "' " + problem,
+                           /*gen_crash_diag=*/false);
+}
+
+void llm::registerFusionPattern(const FusionPattern &pattern, const FusionPlace &place) {
   if (findFusionPattern(pattern.name))
-    llvm::report_fatal_error("fusion pattern '" + pattern.name + "' is registered already",
-                             /*gen_crash_diag=*/false);
-  static unsigned registered = 0;
-  patternTable().insert(patternTable().begin() + registered++, pattern);
+    refusePattern(pattern, "is there already; give it a name of its own");
+  SmallVector<FusionPattern> &table = patternTable();
+  auto at = llvm::find_if(table, [&](const FusionPattern &known) { return known.name == place.of; });
+  if (at == table.end())
+    refusePattern(pattern, "wants to run next to '" + place.of + "', which is no fusion; known: " +
+                               llvm::join(llvm::map_range(table, [](const FusionPattern &known) {
+                                            return known.name;
+                                          }), ", "));
+  table.insert(place.side == FusionPlace::Before ? at : at + 1, pattern);
 }
 
 //===----------------------------------------------------------------------===//

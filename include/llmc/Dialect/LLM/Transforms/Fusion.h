@@ -47,13 +47,24 @@ struct FusionPattern {
   bool grows = false;
 };
 
-/// All patterns, in the order in which their passes run: those that were registered, which know
-/// more of the model, then those of llmc.
+/// All patterns, in the order in which their passes run: what runs first has the operations.
 llvm::ArrayRef<FusionPattern> fusionPatterns();
 
-/// Adds a pattern of a plug-in; before any pipeline is built, from one thread. A name that is
-/// taken is a fatal error. The texts must outlive the process's use of the table.
-void registerFusionPattern(const FusionPattern &pattern);
+/// Where a pattern of a plug-in runs.
+struct FusionPlace {
+  enum Side { Before, Behind } side;
+  /// A pattern that is in the table.
+  llvm::StringRef of;
+};
+
+/// Behind the patterns of products, before those of rows and attentions.
+inline constexpr FusionPlace behindProducts{FusionPlace::Before, "residual-norm"};
+
+/// Adds a pattern of a plug-in; before any pipeline is built, from one thread. Patterns with the
+/// same place before another run in the order in which they came. A name that is taken, or a place at a
+/// pattern that is not there, is a fatal error, which names the plug-in while one is loaded. The
+/// texts must outlive the process's use of the table.
+void registerFusionPattern(const FusionPattern &pattern, const FusionPlace &place = behindProducts);
 
 /// The pattern of that name, or null.
 const FusionPattern *findFusionPattern(llvm::StringRef name);
@@ -140,6 +151,8 @@ struct FusionCost {
   int64_t bytesSaved = 0;
   /// What is read or computed more often than without the fusion.
   int64_t recomputedBytes = 0, recomputedOperations = 0;
+  /// Weights that are read more than without it, in a step of any number of tokens.
+  int64_t weightBytes = 0;
   /// Vectors of one thread that are alive at once.
   int64_t registers = 0;
   /// Rows that one thread keeps between passes.
@@ -196,7 +209,7 @@ public:
 
   /// Why `ops`, which are of one block, cannot be one fusion of this pattern, by what holds for
   /// every pattern: predicates `same-block`, `convex`, `effect-order`, `rounding-point` and those of `judge`.
-  /// Changes nothing and reports nothing. Of `more` the recomputation, registers and scratch count.
+  /// Changes nothing and reports nothing. Of `more` all counts but what it saves.
   std::optional<FusionRefusal> check(llvm::ArrayRef<mlir::Operation *> ops,
                                      const FusionCost &more = {}) const;
 
