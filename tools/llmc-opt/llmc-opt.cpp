@@ -10,6 +10,7 @@
 
 #include "llmc/InitAllDialects.h"
 #include "llmc/InitAllPasses.h"
+#include "llmc/Pipelines/Plugins.h"
 
 #include "mlir/IR/DialectRegistry.h"
 #include "mlir/Tools/mlir-opt/MlirOptMain.h"
@@ -46,14 +47,45 @@ static bool wantsCompiler(int argc, char **argv) {
   return false;
 }
 
+/// Loads the plug-ins of the command line and takes their flags from it: before the lists, which
+/// have what they bring, and with errors that MLIR's own loader only mentions.
+static bool loadPlugins(int &argc, char **argv) {
+  const std::pair<llvm::StringRef, std::string (*)(const std::string &)> flags[] = {
+      {"load-dialect-plugin", llmc::loadDialectPlugin}, {"load-pass-plugin", llmc::loadPassPlugin}};
+  int kept = 1;
+  for (int i = 1; i < argc; ++i) {
+    llvm::StringRef arg(argv[i]);
+    bool isFlag = arg.consume_front("-");
+    arg.consume_front("-");
+    auto [name, file] = arg.split('=');
+    auto flag = llvm::find_if(flags, [&, name = name](auto &known) {
+      return isFlag && known.first == name;
+    });
+    bool isNext = arg == name;
+    if (flag == std::end(flags) || (isNext && i + 1 == argc)) {
+      argv[kept++] = argv[i];
+      continue;
+    }
+    if (std::string problem = flag->second(isNext ? argv[++i] : file.str()); !problem.empty()) {
+      llvm::errs() << "llmc-opt: error: " << problem << "\n";
+      return false;
+    }
+  }
+  argv[argc = kept] = nullptr;
+  return true;
+}
+
 int main(int argc, char **argv) {
   if (wantsCompiler(argc, argv))
     return llmc::compileMain(argc, argv);
   llmc::registerAllPasses();
+  if (!loadPlugins(argc, argv))
+    return 1;
   if (std::optional<int> listed = llmc::listMain(argc, argv))
     return *listed;
   mlir::DialectRegistry registry;
   llmc::registerAllDialects(registry);
+  llmc::registerPluginDialects(registry);
 #ifdef LLMC_INCLUDE_TESTS
   llmc::test::registerTestPasses();
 #endif
