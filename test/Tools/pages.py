@@ -17,7 +17,7 @@ def help_of(*command):
 
 scripts = {name: (FOLDER / name).read_text() for name in ("llmc", "_llmc", "llmc.fish")}
 main = help_of()
-commands = re.findall(r"^  (\w+) ", main[main.index("Subcommands:"):], re.M)
+commands = re.findall(r"^  ([\w-]+) ", main[main.index("Subcommands:"):], re.M)
 flags = 0
 for command in [[], *([name] for name in commands)]:
     page = FOLDER / ("-".join(["llmc", *command]) + ".1")
