@@ -45,8 +45,9 @@ struct TargetInfo {
 };
 
 inline constexpr TargetInfo targetTable[] = {
-    // Launch, bytes and operations: measured, docs/Fusion.md says how. Registers: AVX-512 has 32
-    // vectors of 16 f32 (Intel SDM, volume 1, 15.1). Thread: half of a 1 MiB second-level cache.
+    // Launch: measured, docs/Fusion.md says how. Bytes and operations: orders of magnitude of a few
+    // cores. Registers: AVX-512 has 32 vectors of 16 f32 (Intel SDM, volume 1, 15.1). Thread: half
+    // of a 1 MiB second-level cache.
     {"cpu", "", "", "", 1, 0, 0, {2e-6, 2e10, 5e10, 32, 512 * 1024}},
     // Launch: a launch of a captured graph, order of magnitude (CUDA C++ Programming Guide, graphs).
     // Bytes and operations: datasheets, memory bandwidth and FP32. Registers: 255 of a thread, less

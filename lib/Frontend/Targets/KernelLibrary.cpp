@@ -60,8 +60,10 @@ private:
     const Json *value = object.find(member);
     if (!value)
       fail(object, std::string("'") + member + "' is missing");
-    if (!value->isString() || value->text.empty())
+    if (!value->isString())
       fail(*value, std::string("'") + member + "' must be a text, it is " + value->kindName());
+    if (value->text.empty())
+      fail(*value, std::string("'") + member + "' must not be empty");
     return value->text;
   }
 

@@ -239,6 +239,9 @@ static StringRef functionOf(Operation *op) {
 }
 
 void Fuser::missed(Operation *op, const FusionRefusal &refusal) const {
+  // Of a pattern that is off, nothing else is of interest; what it would have taken comes to `fuse`.
+  if (!settings.enabled && refusal.predicate != "enabled")
+    return;
   auto remark = remark::missed(op->getLoc(), remark::RemarkOpts::name(pattern)
                                                  .category("fusion")
                                                  .function(functionOf(op)));
