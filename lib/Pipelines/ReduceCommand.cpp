@@ -11,7 +11,6 @@
 
 #include "mlir/Parser/Parser.h"
 #include "llvm/Support/FileSystem.h"
-#include "llvm/Support/JSON.h"
 #include "llvm/Support/Program.h"
 
 using namespace mlir;
@@ -77,14 +76,7 @@ void printDifference(const PassDifference &difference, const ReduceCommand &comm
     return;
   }
   llvm::json::OStream json(out, 1);
-  json.object([&] {
-    json.attribute("version", 1);
-    json.attribute("pass", difference.pass);
-    json.attribute("op", difference.op);
-    json.attribute("tensor", difference.tensor);
-    json.attribute("step", difference.step);
-    json.attribute("message", difference.text);
-  });
+  json.object([&] { writeFields(json, difference); });
   out << "\n";
 }
 

@@ -10,7 +10,6 @@
 
 #include "mlir/Parser/Parser.h"
 #include "mlir/Pass/PassRegistry.h"
-#include "llvm/Support/JSON.h"
 
 #include <filesystem>
 #include <fstream>
@@ -96,17 +95,21 @@ static std::string textOf(ModuleOp module) {
   return text + "\n";
 }
 
+void writeFields(llvm::json::OStream &json, const PassDifference &difference) {
+  json.attribute("version", 1);
+  json.attribute("pass", difference.pass);
+  json.attribute("op", difference.op);
+  json.attribute("tensor", difference.tensor);
+  json.attribute("step", difference.step);
+  json.attribute("message", difference.text);
+}
+
 static std::string jsonOf(const PassDifference &difference, const Replay &how) {
   std::string text;
   llvm::raw_string_ostream out(text);
   llvm::json::OStream json(out, 1);
   json.object([&] {
-    json.attribute("version", 1);
-    json.attribute("pass", difference.pass);
-    json.attribute("op", difference.op);
-    json.attribute("tensor", difference.tensor);
-    json.attribute("step", difference.step);
-    json.attribute("message", difference.text);
+    writeFields(json, difference);
     json.attribute("pipeline", how.pipeline);
     json.attribute("weights", how.checkpoint ? "weights.safetensors" : "drawn");
   });

@@ -15,6 +15,7 @@
 #include "Reduce.h"
 
 #include "mlir/Pass/PassManager.h"
+#include "llvm/Support/JSON.h"
 
 namespace llmc {
 
@@ -43,6 +44,9 @@ struct ReplayResult {
 
 /// Runs the pipeline on a copy of the program, checking every pass.
 ReplayResult replay(mlir::ModuleOp program, const Replay &how);
+
+/// The members of difference.json and of llmc-reduce --check --json that say what parts.
+void writeFields(llvm::json::OStream &json, const PassDifference &difference);
 
 /// The smallest program for which the same pass still makes a difference.
 ReduceResult reduceDifference(mlir::ModuleOp program, const Replay &how,

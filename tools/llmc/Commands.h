@@ -29,6 +29,9 @@ void addTwinCommand(CLI::App &app, int &exitCode);
 void addNewCommand(CLI::App &app, int &exitCode);
 void addCompileCommand(CLI::App &app, int &exitCode);
 
+/// The model, required, and --target of a command that asks about any model and any target.
+void addModelAndTarget(CLI::App &command, std::string &model, std::string &target);
+
 /// What `llmc trace` was asked for, where the runtime does not execute it.
 struct TraceRequest {
   std::string subject, device;

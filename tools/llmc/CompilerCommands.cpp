@@ -8,6 +8,18 @@
 
 using namespace llmc;
 
+void llmc::addModelAndTarget(CLI::App &command, std::string &model, std::string &target) {
+  command
+      .add_option("model", model,
+                  "Folder with config.json, the config.json itself, .gguf, description, .mlir, or a "
+                  "name of the catalogue")
+      ->required();
+  command
+      .add_option("--target", target,
+                  "Name of a target, or a file that describes one (targets/README.md)")
+      ->capture_default_str();
+}
+
 extern "C" __attribute__((visibility("default"))) void
 llmc_register_compiler_commands(CLI::App &app, int &exitCode, SetTraceHook setHook) {
   addInspectCommand(app, exitCode);

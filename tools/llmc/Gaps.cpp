@@ -51,15 +51,7 @@ void addGapsCommand(CLI::App &app, int &exitCode) {
   auto arguments = std::make_shared<GapArguments>();
   CLI::App *command = app.add_subcommand(
       "gaps", "Which operators of a model does a target lack? Needs no weights (exit 0: none)");
-  command
-      ->add_option("model", arguments->model,
-                   "Folder with config.json, the config.json itself, .gguf, description, .mlir, or a "
-                   "name of the catalogue")
-      ->required();
-  command
-      ->add_option("--target", arguments->target,
-                   "Name of a target, or a file that describes one (targets/README.md)")
-      ->capture_default_str();
+  addModelAndTarget(*command, arguments->model, arguments->target);
   command
       ->add_option("--prompt-tokens", arguments->options.promptTokens,
                    "Tokens of the step that reads a prompt")

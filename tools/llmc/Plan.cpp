@@ -179,15 +179,7 @@ void addPlanCommand(CLI::App &app, int &exitCode) {
   auto arguments = std::make_shared<PlanArguments>();
   CLI::App *command = app.add_subcommand(
       "plan", "How much memory does a deployment take? Needs no weights (exit 1: does not fit)");
-  command
-      ->add_option("model", arguments->model,
-                   "Folder with config.json, the config.json itself, .gguf, description, .mlir, or a "
-                   "name of the catalogue")
-      ->required();
-  command
-      ->add_option("--target", arguments->target,
-                   "Name of a target, or a file that describes one (targets/README.md)")
-      ->capture_default_str();
+  addModelAndTarget(*command, arguments->model, arguments->target);
   arguments->request.threads = 0;
   addDeploymentOptions(*command, *arguments);
   command->add_flag("--json", arguments->json, "Print one JSON object (docs/Plan.md)");
