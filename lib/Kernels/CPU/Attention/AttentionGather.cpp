@@ -7,13 +7,13 @@
 //===----------------------------------------------------------------------===//
 #include "AttentionEmitter.h"
 #include "EntryWalk.h"
+#include "Transpose.h"
 
 using namespace mlir;
 
 namespace llmc::kernels {
 
-/// 16 channels of 16 positions, turned in four steps: in each, pairs of rows exchange halves of
-/// runs.
+/// 16 channels of 16 positions.
 void AttentionEmitter::turnTile(Value keys, Value channel, int64_t channels, int64_t position) {
   int64_t positions = spec.state.blockTokens;
   Value from = kb.at(keys, kb.mul(channel, positions * 4));
@@ -22,21 +22,7 @@ void AttentionEmitter::turnTile(Value keys, Value channel, int64_t channels, int
     rows.push_back(i < channels
                        ? kb.load(kb.vecF(), from, 64, (i * positions + position) * 4)
                        : kb.splat(0));
-  for (int64_t run = lanes / 2; run; run /= 2) {
-    SmallVector<int64_t> first, second;
-    for (int64_t lane = 0; lane < lanes; ++lane) {
-      bool isUpper = lane & run;
-      first.push_back(isUpper ? lanes + lane - run : lane);
-      second.push_back(isUpper ? lanes + lane : lane + run);
-    }
-    for (int64_t i = 0; i < lanes; ++i) {
-      if (i & run)
-        continue;
-      Value x = rows[i], y = rows[i + run];
-      rows[i] = kb.shuffle(x, y, first);
-      rows[i + run] = kb.shuffle(x, y, second);
-    }
-  }
+  transposeTile(kb, rows);
   Value to = kb.at(kb.at(kb.scratch(), layout.values), kb.mul(channel, 4));
   for (int64_t i = 0; i < lanes; ++i)
     kb.store(rows[i], to, 64, (position + i) * layout.valueRow * 4);

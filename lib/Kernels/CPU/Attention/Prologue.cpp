@@ -1,15 +1,14 @@
 //===- Prologue.cpp - head norms, rotary positions, append ----------------===//
 //
-// A token at a time: cosines and sines of its position go to scratch, then each
-// head of q and k runs through its stages from memory to memory, the last of
-// which writes the destination, and k and v are copied into the token's slot.
+// A run of tokens at a time, which follow one another in a block of the state: cosines and sines
+// of a token's position go to scratch, then each head of q and k runs through its stages from
+// memory to memory, the last of which writes the destination, and v is copied into the token's
+// slot. Keys lie position innermost: those of a run are turned in registers, 16 channels at once.
 //
 //===----------------------------------------------------------------------===//
 #include "EntryWalk.h"
+#include "Transpose.h"
 #include "llmc/Kernels/CPU/Polynomials.h"
-#include "llvm/ADT/StringExtras.h"
-#include "llvm/Support/raw_ostream.h"
-#include "llvm/Support/xxhash.h"
 
 using namespace mlir;
 
@@ -20,15 +19,21 @@ constexpr int64_t lanes = 16;
 
 int64_t padded(int64_t elements) { return int64_t(llvm::alignTo(elements, lanes)); }
 
-/// Scratch, in this order: cosines, sines, one head, a norm's rows.
+/// Tokens whose keys are appended together at most.
+constexpr int64_t runTokens = lanes;
+
+/// Scratch, in this order: a table for each token of a run (cosines, sines), a head for each, a
+/// norm's rows.
 struct ScratchPlan {
   explicit ScratchPlan(const PrologueSpec &spec) {
-    int64_t table = spec.rotary ? padded(spec.rotary->width / 2) * 4 : 0;
-    sines = table;
-    head = 2 * table;
-    norm = head + padded(spec.state.keyWidth) * 4;
+    int64_t tokens = spec.append && !spec.group ? runTokens : 1;
+    sines = spec.rotary ? padded(spec.rotary->width / 2) * 4 : 0;
+    head = tokens * tableBytes();
+    headBytes = padded(spec.state.keyWidth) * 4;
+    norm = head + tokens * headBytes;
   }
-  int64_t sines, head, norm;
+  int64_t tableBytes() const { return 2 * sines; }
+  int64_t sines, head, headBytes, norm;
 };
 
 /// A number of operands that covers every index used.
@@ -62,6 +67,8 @@ RowProgram normProgram(int64_t width, const HeadNorm &norm) {
 int64_t normWidth(const PrologueSpec &spec) { return spec.state.keyWidth - spec.rest; }
 
 class PrologueEmitter {
+  using Values = KernelBuilder::Values;
+
 public:
   PrologueEmitter(ModuleOp module, const PrologueSpec &spec, const CPUVariant &variant)
       : spec(spec), plan(spec), kb(module, prologueKernelName(spec), variant) {}
@@ -88,7 +95,19 @@ private:
   void stages(const std::optional<HeadNorm> &headNorm, bool turns, Value from, Value rest,
               Value to);
   Value headOf(const HeadRows &rows, Value token, Value head, int64_t width);
+  /// Copies keys of one head of some tokens, whose rows lie `stride` bytes apart, into the slots
+  /// from `slot` on.
+  void appendKeys(Value from, int64_t stride, Value count, Value slot);
   void appendKey(Value from, Value slot);
+  void appendTile(ArrayRef<Value> rows, Value channel, int64_t channels, Value mask, Value slot);
+  /// Tokens from `token` on that follow one another in one block.
+  Value runLength(Value token);
+  /// The block that a token's position lies in, and its place there.
+  std::pair<Value, Value> placeOf(Value token);
+  Value positionOf(Value token);
+  void emitQuery(Value token);
+  void emitKeys(Value token, Value count);
+  void emitValues(Value token);
   /// Of the last token of a group.
   void appendEntry(Value token, Value position);
 
@@ -96,6 +115,7 @@ private:
   ScratchPlan plan;
   KernelBuilder kb;
   SmallVector<Value> operands;
+  Value table; ///< Cosines and sines of the token at hand.
 };
 
 void PrologueEmitter::chunks(int64_t count, llvm::function_ref<void(Value, Value)> body) {
@@ -148,8 +168,8 @@ void PrologueEmitter::turnTable(Value position, Value token) {
       cosine = kb.mulf(cosine, kb.splat(magnitude));
     }
     // The table is padded: whole vectors.
-    kb.store(cosine, kb.at(kb.scratch(), at), 64);
-    kb.store(sine, kb.at(kb.at(kb.scratch(), plan.sines), at), 64);
+    kb.store(cosine, kb.at(table, at), 64);
+    kb.store(sine, kb.at(kb.at(table, plan.sines), at), 64);
   });
 }
 
@@ -166,8 +186,8 @@ void PrologueEmitter::turn(Value from, Value to) {
 void PrologueEmitter::turnHalves(Value from, Value to) {
   int64_t half = spec.rotary->width / 2;
   chunks(half, [&](Value at, Value mask) {
-    Value c = kb.load(kb.vecF(), kb.at(kb.scratch(), at), 64);
-    Value s = kb.load(kb.vecF(), kb.at(kb.at(kb.scratch(), plan.sines), at), 64);
+    Value c = kb.load(kb.vecF(), kb.at(table, at), 64);
+    Value s = kb.load(kb.vecF(), kb.at(kb.at(table, plan.sines), at), 64);
     Value x = load(kb.at(from, at), mask);
     Value y = load(kb.at(kb.at(from, half * 4), at), mask);
     store(kb.subf(kb.mulf(x, c), kb.mulf(y, s)), kb.at(to, at), mask);
@@ -185,8 +205,8 @@ void PrologueEmitter::turnInterleaved(Value from, Value to) {
   }
   int64_t half = spec.rotary->width / 2;
   chunks(half, [&](Value at, Value mask) {
-    Value c = kb.load(kb.vecF(), kb.at(kb.scratch(), at), 64);
-    Value s = kb.load(kb.vecF(), kb.at(kb.at(kb.scratch(), plan.sines), at), 64);
+    Value c = kb.load(kb.vecF(), kb.at(table, at), 64);
+    Value s = kb.load(kb.vecF(), kb.at(kb.at(table, plan.sines), at), 64);
     // 16 pairs are 32 channels.
     Value source = kb.at(from, kb.mul(at, 2)), target = kb.at(to, kb.mul(at, 2));
     Value lowMask, highMask;
@@ -249,8 +269,8 @@ void PrologueEmitter::normAndTurn(const HeadNorm &headNorm, Value from, Value to
   }
   int64_t first = spec.rotary->first / lanes, half = spec.rotary->width / 2 / lanes;
   for (int64_t i = 0; i < half; ++i) {
-    Value c = kb.load(kb.vecF(), kb.scratch(), 64, i * lanes * 4);
-    Value s = kb.load(kb.vecF(), kb.scratch(), 64, plan.sines + i * lanes * 4);
+    Value c = kb.load(kb.vecF(), table, 64, i * lanes * 4);
+    Value s = kb.load(kb.vecF(), table, 64, plan.sines + i * lanes * 4);
     Value a = x[first + i], b = x[first + half + i];
     x[first + i] = kb.subf(kb.mulf(a, c), kb.mulf(b, s));
     x[first + half + i] = kb.addf(kb.mulf(b, c), kb.mulf(a, s));
@@ -299,7 +319,7 @@ Value PrologueEmitter::headOf(const HeadRows &rows, Value token, Value head, int
   return kb.at(kb.at(operands[rows.operand], rows.offset * 4), kb.mul(at, 4));
 }
 
-/// Keys lie position innermost: one element to a row of blockTokens.
+/// One element to a row of blockTokens.
 void PrologueEmitter::appendKey(Value from, Value slot) {
   int64_t width = spec.state.keyWidth;
   int64_t unroll = width % 8 == 0 ? 8 : width % 4 == 0 ? 4 : 1;
@@ -311,7 +331,44 @@ void PrologueEmitter::appendKey(Value from, Value slot) {
   });
 }
 
+void PrologueEmitter::appendTile(ArrayRef<Value> rows, Value channel, int64_t channels, Value mask,
+                                 Value slot) {
+  Value channelMask = channels < lanes ? kb.laneMask(kb.c(channels)) : Value();
+  SmallVector<Value> tile;
+  for (Value row : rows)
+    tile.push_back(load(kb.at(row, kb.mul(channel, 4)), channelMask));
+  transposeTile(kb, tile);
+  Value to = kb.at(slot, kb.mul(channel, spec.state.blockTokens * 4));
+  for (int64_t i = 0; i < channels; ++i)
+    kb.maskedStore(tile[i], kb.at(to, i * spec.state.blockTokens * 4), mask, 4);
+}
+
+void PrologueEmitter::appendKeys(Value from, int64_t stride, Value count, Value slot) {
+  // A tile costs as much as some of its rows one by one.
+  constexpr int64_t fewTokens = 3;
+  int64_t width = spec.state.keyWidth, whole = width / lanes * lanes;
+  kb.ifElse(
+      kb.le(count, kb.c(fewTokens)),
+      [&] {
+        kb.loop(kb.c(0), count, 1, [&](Value i) {
+          appendKey(kb.at(from, kb.mul(i, stride)), kb.at(slot, kb.mul(i, 4)));
+        });
+      },
+      [&] {
+        // Lanes behind the last token read it once more and are not stored.
+        SmallVector<Value> rows;
+        for (int64_t i = 0; i < runTokens; ++i)
+          rows.push_back(kb.at(from, kb.mul(kb.min(kb.c(i), kb.sub(count, 1)), stride)));
+        Value mask = kb.laneMask(count);
+        kb.loop(kb.c(0), kb.c(whole), lanes,
+                [&](Value channel) { appendTile(rows, channel, lanes, mask, slot); });
+        if (width > whole)
+          appendTile(rows, kb.c(whole), width - whole, mask, slot);
+      });
+}
+
 void PrologueEmitter::appendEntry(Value token, Value position) {
+  table = kb.scratch();
   Value first = kb.sub(position, kb.c32(int32_t(spec.group - 1)));
   if (spec.rotary)
     turnTable(first, token);
@@ -335,191 +392,130 @@ void PrologueEmitter::appendEntry(Value token, Value position) {
   });
 }
 
-void PrologueEmitter::run() {
+Value PrologueEmitter::positionOf(Value token) {
+  return kb.load(kb.i32(), kb.at(kb.batch(BatchField::Positions), kb.mul(token, 4)), 4);
+}
+
+std::pair<Value, Value> PrologueEmitter::placeOf(Value token) {
   const PagedState &state = spec.state;
+  Value position = kb.toI64(positionOf(token));
+  Value sequences = kb.batch(BatchField::TokenSeq);
+  Value sequence = kb.toI64(kb.load(kb.i32(), kb.at(sequences, kb.mul(token, 4)), 4));
+  Value entry = kb.add(kb.mul(sequence, kb.batch(BatchField::TableStride)),
+                       kb.div(position, state.blockTokens));
+  Value blocks = kb.batch(BatchField::BlockTable);
+  Value index = kb.toI64(kb.load(kb.i32(), kb.at(blocks, kb.mul(entry, 4)), 4));
+  return {kb.at(operands[*spec.append], kb.mul(index, state.blockBytes())),
+          kb.rem(position, state.blockTokens)};
+}
+
+Value PrologueEmitter::runLength(Value token) {
+  Value sequences = kb.batch(BatchField::TokenSeq);
+  auto sequenceOf = [&](Value at) {
+    return kb.load(kb.i32(), kb.at(sequences, kb.mul(at, 4)), 4);
+  };
+  Value first = kb.toI64(positionOf(token)), sequence = sequenceOf(token);
+  Value room = kb.sub(kb.c(spec.state.blockTokens), kb.rem(first, spec.state.blockTokens));
+  Value most = kb.min(kb.min(room, runTokens), kb.sub(kb.end(), token));
+  return kb.whileLoop(
+      {kb.c(1)},
+      [&](ValueRange n) {
+        // The entry is read before it is known to be inside.
+        Value next = kb.add(token, kb.min(n[0], kb.sub(most, 1)));
+        Value follows = kb.andi(kb.eq(sequenceOf(next), sequence),
+                                kb.eq(kb.toI64(positionOf(next)), kb.add(first, n[0])));
+        return kb.andi(kb.lt(n[0], most), follows);
+      },
+      [&](ValueRange n) -> Values { return {kb.add(n[0], 1)}; })[0];
+}
+
+void PrologueEmitter::emitQuery(Value token) {
+  kb.loop(kb.c(0), kb.c(spec.heads), 1, [&](Value head) {
+    Value from = headOf(*spec.q, token, head, normWidth(spec));
+    Value rest = spec.qRest ? headOf(*spec.qRest, token, head, spec.rest) : Value();
+    Value to = spec.qOut ? headOf(*spec.qOut, token, head, spec.state.keyWidth) : from;
+    stages(spec.qNorm, spec.rotary && spec.qTurns, from, rest, to);
+  });
+}
+
+void PrologueEmitter::emitValues(Value token) {
+  const PagedState &state = spec.state;
+  auto [block, slot] = placeOf(token);
+  kb.loop(kb.c(0), kb.c(state.heads), 1, [&, block = block, slot = slot](Value head) {
+    Value values = kb.at(kb.at(block, kb.mul(head, state.headBytes())), state.valueOffset());
+    Value from = headOf(*spec.v, token, head, state.valueWidth);
+    Value to = kb.at(values, kb.mul(slot, state.valueWidth * 4));
+    if (spec.vNorm)
+      norm(*spec.vNorm, state.valueWidth, from, to);
+    else
+      copy(from, to, state.valueWidth);
+  });
+}
+
+void PrologueEmitter::emitKeys(Value token, Value count) {
+  const PagedState &state = spec.state;
+  bool turns = spec.rotary && spec.kTurns;
+  bool isChanged = spec.kNorm || turns || spec.kRest;
+  Value block, slot;
+  if (spec.append)
+    std::tie(block, slot) = placeOf(token);
+  kb.loop(kb.c(0), kb.c(state.heads), 1, [&](Value head) {
+    auto placeFor = [&](Value i, Value of) {
+      return spec.kOut                    ? headOf(*spec.kOut, of, head, state.keyWidth)
+             : !spec.append || !isChanged ? headOf(*spec.k, of, head, normWidth(spec))
+                                          : kb.at(kb.at(kb.scratch(), plan.head),
+                                                  kb.mul(i, plan.headBytes));
+    };
+    kb.loop(kb.c(0), count, 1, [&](Value i) {
+      Value of = kb.add(token, i);
+      table = kb.at(kb.scratch(), kb.mul(i, plan.tableBytes()));
+      Value rest = spec.kRest ? headOf(*spec.kRest, of, head, spec.rest) : Value();
+      stages(spec.kNorm, turns, headOf(*spec.k, of, head, normWidth(spec)), rest,
+             placeFor(i, of));
+    });
+    if (!spec.append)
+      return;
+    int64_t stride = spec.kOut    ? spec.kOut->stride * 4
+                     : !isChanged ? spec.k->stride * 4
+                                  : plan.headBytes;
+    Value keys = kb.at(block, kb.mul(head, state.headBytes()));
+    appendKeys(placeFor(kb.c(0), token), stride, count, kb.at(keys, kb.mul(slot, 4)));
+  });
+}
+
+void PrologueEmitter::run() {
   for (unsigned i = 0, count = operandCount(spec); i < count; ++i)
     operands.push_back(kb.operand(i));
   if (spec.group) {
-    Value positions = kb.batch(BatchField::Positions);
     kb.loop(kb.begin(), kb.end(), 1, [&](Value token) {
-      Value position = kb.load(kb.i32(), kb.at(positions, kb.mul(token, 4)), 4);
+      Value position = positionOf(token);
       Value place = kb.rem(kb.toI64(position), spec.group);
       kb.ifThen(kb.eq(place, spec.group - 1), [&] { appendEntry(token, position); });
     });
     kb.finish();
     return;
   }
-  Value positions = kb.batch(BatchField::Positions);
-  Value sequences = kb.batch(BatchField::TokenSeq);
-  Value table = kb.batch(BatchField::BlockTable), tableStride = kb.batch(BatchField::TableStride);
-  Value zero = kb.c(0);
-
-  kb.loop(kb.begin(), kb.end(), 1, [&](Value token) {
-    Value position = kb.load(kb.i32(), kb.at(positions, kb.mul(token, 4)), 4);
-    if (spec.rotary)
-      turnTable(position, token);
-
-    // The token's slot of head 0.
-    Value block, slot;
-    if (spec.append) {
-      Value p = kb.toI64(position);
-      Value sequence = kb.toI64(kb.load(kb.i32(), kb.at(sequences, kb.mul(token, 4)), 4));
-      Value entry = kb.add(kb.mul(sequence, tableStride), kb.div(p, state.blockTokens));
-      Value index = kb.toI64(kb.load(kb.i32(), kb.at(table, kb.mul(entry, 4)), 4));
-      block = kb.at(operands[*spec.append], kb.mul(index, state.blockBytes()));
-      slot = kb.rem(p, state.blockTokens);
-    }
-    auto headBlock = [&](Value head) { return kb.at(block, kb.mul(head, state.headBytes())); };
-
-    auto restOf = [&](const std::optional<HeadRows> &rows, Value head) {
-      return rows ? headOf(*rows, token, head, spec.rest) : Value();
-    };
-    bool turnsK = spec.rotary && spec.kTurns;
-    if (spec.q)
-      kb.loop(zero, kb.c(spec.heads), 1, [&](Value head) {
-        Value from = headOf(*spec.q, token, head, normWidth(spec));
-        Value to = spec.qOut ? headOf(*spec.qOut, token, head, state.keyWidth) : from;
-        stages(spec.qNorm, spec.rotary && spec.qTurns, from, restOf(spec.qRest, head), to);
-      });
-    if (spec.k)
-      kb.loop(zero, kb.c(state.heads), 1, [&](Value head) {
-        Value from = headOf(*spec.k, token, head, normWidth(spec));
-        bool isChanged = spec.kNorm || turnsK || spec.kRest;
-        Value to = spec.kOut      ? headOf(*spec.kOut, token, head, state.keyWidth)
-                   : !spec.append ? from
-                   : isChanged    ? kb.at(kb.scratch(), plan.head)
-                                  : from;
-        stages(spec.kNorm, turnsK, from, restOf(spec.kRest, head), to);
-        if (spec.append)
-          appendKey(to, kb.at(headBlock(head), kb.mul(slot, 4)));
-      });
-    if (spec.append && spec.v)
-      kb.loop(zero, kb.c(state.heads), 1, [&](Value head) {
-        Value values = kb.at(headBlock(head), state.valueOffset());
-        Value from = headOf(*spec.v, token, head, state.valueWidth);
-        Value to = kb.at(values, kb.mul(slot, state.valueWidth * 4));
-        if (spec.vNorm)
-          norm(*spec.vNorm, state.valueWidth, from, to);
-        else
-          copy(from, to, state.valueWidth);
-      });
-  });
+  kb.whileLoop({kb.begin()}, [&](ValueRange next) { return kb.lt(next[0], kb.end()); },
+               [&](ValueRange next) -> Values {
+                 Value first = next[0], count = spec.append ? runLength(first) : kb.c(1);
+                 kb.loop(kb.c(0), count, 1, [&](Value i) {
+                   Value token = kb.add(first, i);
+                   table = kb.at(kb.scratch(), kb.mul(i, plan.tableBytes()));
+                   if (spec.rotary)
+                     turnTable(positionOf(token), token);
+                   if (spec.q)
+                     emitQuery(token);
+                   if (spec.append && spec.v)
+                     emitValues(token);
+                 });
+                 if (spec.k)
+                   emitKeys(first, count);
+                 return {kb.add(first, count)};
+               });
   kb.finish();
 }
 
-void print(llvm::raw_ostream &os, char what, const std::optional<HeadRows> &rows) {
-  if (rows)
-    os << what << rows->operand << ',' << rows->stride << ',' << rows->offset << ','
-       << rows->inner << ';';
-}
-
-void print(llvm::raw_ostream &os, std::optional<unsigned> operand) {
-  if (operand)
-    os << *operand;
-  os << ',';
-}
-
-void print(llvm::raw_ostream &os, char what, const std::optional<HeadNorm> &norm) {
-  if (!norm)
-    return;
-  os << what;
-  print(os, norm->scale);
-  print(os, norm->bias);
-  os << unsigned(norm->element) << ',' << norm->layer << ','
-     << llvm::bit_cast<uint32_t>(norm->eps) << ',' << llvm::bit_cast<uint32_t>(norm->offset) << ';';
-}
-
 } // namespace
-
-std::string checkPrologue(const PrologueSpec &spec) {
-  const PagedState &state = spec.state;
-  if (!spec.q && !spec.k && !spec.v)
-    return "a prologue needs one of q, k and v";
-  if (spec.q && spec.heads <= 0)
-    return "q has no heads";
-  if ((spec.q || spec.k) && state.keyWidth <= 0)
-    return "heads of q and k have no channels";
-  if ((spec.k || spec.v) && state.heads <= 0)
-    return "k and v have no heads";
-  if ((spec.qOut || spec.qNorm) && !spec.q)
-    return "q is normed or placed, but there is no q";
-  if ((spec.kOut || spec.kNorm) && !spec.k)
-    return "k is normed or placed, but there is no k";
-  if (spec.vNorm && !spec.v)
-    return "v is normed, but there is no v";
-  for (const std::optional<HeadNorm> &norm : {spec.qNorm, spec.kNorm, spec.vNorm})
-    if (norm && (norm->layer ? norm->offset != 0 : norm->bias.has_value()))
-      return "a layer norm has no offset, another norm no bias";
-  if (bool(spec.rest) != (spec.qRest || spec.kRest) || spec.rest < 0 ||
-      spec.rest >= std::max<int64_t>(state.keyWidth, 1))
-    return "the rest of heads of " + std::to_string(state.keyWidth) + " is " +
-           std::to_string(spec.rest) + " channels from elsewhere";
-  if (spec.rest && (bool(spec.q) != bool(spec.qRest) || bool(spec.k) != bool(spec.kRest) ||
-                    (spec.q && !spec.qOut) || (spec.k && !spec.append && !spec.kOut) ||
-                    spec.normAfterRotary || spec.group))
-    return "heads in two parts are put together elsewhere, the norm first";
-  if (spec.rotary) {
-    const Rotary &rotary = *spec.rotary;
-    if (rotary.width <= 0 || rotary.width % 2)
-      return "rotary positions turn pairs: a width of " + std::to_string(rotary.width) +
-             " is not even";
-    if (rotary.beyond < 0)
-      return "rotary positions change their frequencies beyond a length of " +
-             std::to_string(rotary.beyond);
-    if (rotary.first < 0 || rotary.first + rotary.width > state.keyWidth)
-      return "rotary positions cover channels " + std::to_string(rotary.first) + " to " +
-             std::to_string(rotary.first + rotary.width) + " of heads of " +
-             std::to_string(state.keyWidth);
-  }
-  if (spec.v && !spec.append)
-    return "v is only appended, but there is no append";
-  if (spec.append && (!spec.k || state.valueWidth < 0 || state.blockTokens <= 0))
-    return "an append needs k and the state's layout";
-  if (spec.append && bool(spec.v) != (state.valueWidth > 0))
-    return "an append needs v exactly where the state keeps values";
-  if (spec.group && (spec.group < 2 || spec.group > INT32_MAX || !spec.append || spec.q ||
-                     spec.kOut || state.heads != 1 || state.valueWidth))
-    return "an entry is one head, appended for a group of at least 2 tokens without q and v";
-  if (spec.group && spec.rotary && spec.rotary->beyond)
-    return "entries turn by one row of frequencies";
-  return "";
-}
-
-std::string prologueKernelName(const PrologueSpec &spec) {
-  std::string text;
-  llvm::raw_string_ostream os(text);
-  os << spec.heads << ',' << spec.state.heads << ',' << spec.state.keyWidth << ','
-     << spec.state.valueWidth << ',' << spec.state.blockTokens << ';';
-  print(os, 'q', spec.q);
-  print(os, 'k', spec.k);
-  print(os, 'v', spec.v);
-  print(os, 'Q', spec.qOut);
-  print(os, 'K', spec.kOut);
-  print(os, 'n', spec.qNorm);
-  print(os, 'm', spec.kNorm);
-  print(os, 'w', spec.vNorm);
-  print(os, 'R', spec.qRest);
-  print(os, 'S', spec.kRest);
-  os << spec.rest << ',' << spec.qTurns << ',' << spec.kTurns << ';';
-  if (spec.rotary)
-    os << 'r' << spec.rotary->invFreq << ',' << spec.rotary->width << ',' << spec.rotary->first
-       << ',' << unsigned(spec.rotary->pairs) << ','
-       << llvm::bit_cast<uint32_t>(spec.rotary->magnitude) << ',' << spec.rotary->beyond << ';';
-  os << spec.normAfterRotary;
-  if (spec.append)
-    os << 'a' << *spec.append;
-  if (spec.group)
-    os << 'g' << spec.group;
-
-  std::string name = "prologue";
-  if (spec.qNorm || spec.kNorm || spec.vNorm)
-    name += "_norm";
-  if (spec.rotary)
-    name += "_rotary";
-  if (spec.append)
-    name += spec.group ? "_entry" : "_append";
-  return name + "_" + llvm::utohexstr(llvm::xxh3_64bits(text), /*LowerCase=*/true, /*Width=*/16);
-}
 
 int64_t prologueKernelScratch(const PrologueSpec &spec) {
   int64_t bytes = ScratchPlan(spec).norm;
