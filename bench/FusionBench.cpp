@@ -34,6 +34,7 @@
 #include <algorithm>
 #include <benchmark/benchmark.h>
 #include <ctime>
+#include <deque>
 #include <filesystem>
 #include <iostream>
 #include <map>
@@ -193,22 +194,35 @@ void Program::load(plan::ProgramOp program) {
   llvm::sys::fs::remove_directories(folder);
 }
 
-/// Equal numbers wherever a weight of that name is packed, however it is laid out.
+/// Equal numbers wherever rows of that tensor are packed, however they are laid out.
 void fillWeights(void *memory, plan::WeightsOp weights) {
   std::string storageName;
   llvm::raw_string_ostream(storageName) << weights.getStorage();
   auto storage = kernels::findStorage(storageName);
   auto panels = dyn_cast<plan::PanelsAttr>(weights.getLayout());
-  uint32_t seed = uint32_t(llvm::xxh3_64bits(weights.getSymName()));
   int64_t bytes = int64_t(weights.getBytes());
   if (!panels || !storage)
-    return fill(memory, bytes, storageName, seed);
-  int64_t rows = int64_t(weights.getRows()), cols = int64_t(weights.getCols());
-  std::vector<std::byte> source(size_t(rows * kernels::sourceRowBytes(*storage, cols)));
-  fill(source.data(), int64_t(source.size()), storageName, seed);
-  kernels::PackSpec spec{*storage, cols, panels.getTile(), 0};
-  kernels::packPanels(spec, std::vector<kernels::PackSource>{{rows, source}},
-                      std::span(static_cast<std::byte *>(memory), size_t(bytes)));
+    return fill(memory, bytes, storageName, uint32_t(llvm::xxh3_64bits(weights.getSymName())));
+  int64_t matrices = int64_t(weights.getMatrices());
+  int64_t rowBytes = kernels::sourceRowBytes(*storage, int64_t(weights.getCols()));
+  kernels::PackSpec spec{*storage, int64_t(weights.getCols()), panels.getTile(),
+                         int64_t(weights.getInterleave())};
+  std::span<std::byte> packed(static_cast<std::byte *>(memory), size_t(bytes));
+  for (int64_t matrix = 0; matrix < matrices; ++matrix) {
+    std::deque<std::vector<std::byte>> rows;
+    std::vector<kernels::PackSource> sources;
+    for (auto source : weights.getSources().getAsRange<plan::SourceAttr>()) {
+      std::vector<std::byte> &data = rows.emplace_back();
+      if (!source.getTensor().empty()) {
+        data.resize(size_t(source.getRows() * rowBytes));
+        fill(data.data(), int64_t(data.size()), storageName,
+             uint32_t(llvm::xxh3_64bits(source.getTensor()) + uint64_t(matrix)));
+      }
+      sources.push_back({source.getRows(), data});
+    }
+    kernels::packPanels(spec, sources, packed.subspan(size_t(matrix * bytes / matrices),
+                                                      size_t(bytes / matrices)));
+  }
 }
 
 void Program::allocateAll(plan::ProgramOp program, Rows most) {
