@@ -58,7 +58,7 @@ import json, sys
 rows = json.load(sys.stdin)[sys.argv[1]]
 print("|", " | ".join(rows[0]), "|\n|" + "---|" * len(rows[0]))
 for row in rows:
-    first, *others = row.values()
+    first, *others = (value if isinstance(value, str) else " ".join(f"`{word}`" for word in value) for value in row.values())
     print("|", " | ".join([f"`{first}`", *others]), "|")
 ' "$1"
 }

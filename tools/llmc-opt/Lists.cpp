@@ -9,10 +9,13 @@
 #include "llvm/Support/Format.h"
 #include "llvm/Support/JSON.h"
 
+#include <variant>
+
 namespace {
 
-/// Fields of one line; the first is its name.
-using Row = std::vector<std::pair<llvm::StringRef, std::string>>;
+/// Fields of one line; the first is its name. Those of several words are for programs only.
+using Words = std::vector<std::string>;
+using Row = std::vector<std::pair<llvm::StringRef, std::variant<std::string, Words>>>;
 
 struct List {
   /// The flag without "--list-" and the key in JSON.
@@ -40,7 +43,8 @@ static List fusions() {
     list.rows.push_back({{"name", pattern.name.str()},
                          {"family", fusionFamilyName(pattern.family).str()},
                          {"pass", ("llm-fuse-" + pattern.name).str()},
-                         {"summary", pattern.summary.str()}});
+                         {"summary", pattern.summary.str()},
+                         {"predicates", Words(pattern.predicates.begin(), pattern.predicates.end())}});
   return list;
 }
 
@@ -68,16 +72,21 @@ static List phaseList() {
 }
 
 static void printText(const List &list) {
+  std::vector<Words> lines;
   std::vector<size_t> widths;
-  for (const Row &row : list.rows)
-    for (size_t i = 0; i < row.size(); ++i) {
-      widths.resize(std::max(widths.size(), i + 1));
-      widths[i] = std::max(widths[i], row[i].second.size());
-    }
   for (const Row &row : list.rows) {
-    for (size_t i = 0; i + 1 < row.size(); ++i)
-      llvm::outs() << llvm::left_justify(row[i].second, unsigned(widths[i])) << "  ";
-    llvm::outs() << row.back().second << "\n";
+    Words &line = lines.emplace_back();
+    for (const auto &[key, value] : row)
+      if (const auto *text = std::get_if<std::string>(&value))
+        line.push_back(*text);
+    widths.resize(std::max(widths.size(), line.size()));
+    for (auto [width, text] : llvm::zip(widths, line))
+      width = std::max(width, text.size());
+  }
+  for (const Words &line : lines) {
+    for (size_t i = 0; i + 1 < line.size(); ++i)
+      llvm::outs() << llvm::left_justify(line[i], unsigned(widths[i])) << "  ";
+    llvm::outs() << line.back() << "\n";
   }
 }
 
@@ -89,7 +98,10 @@ static void printJson(const std::vector<List> &lists) {
         for (const Row &row : list.rows)
           out.object([&] {
             for (const auto &[key, value] : row)
-              out.attribute(key, value);
+              if (const auto *text = std::get_if<std::string>(&value))
+                out.attribute(key, *text);
+              else
+                out.attribute(key, llvm::json::Array(std::get<Words>(value)));
           });
       });
   });

@@ -1,9 +1,12 @@
-// Executed twins of attention and routing fusions: fused and unfused give the same bits.
+// Executed twins of attention and routing fusions: fused and unfused give the same bits, and a wrong
+// body would not.
 // RUN: llmc-opt %s --test-evaluate-function -o /dev/null > %t.unfused
-// RUN: llmc-opt %s --llm-fuse --test-evaluate-function -o /dev/null > %t.fused
+// RUN: llmc-opt %s --llm-fuse -o %t.mlir
+// RUN: llmc-opt %t.mlir --test-evaluate-function -o /dev/null > %t.fused
 // RUN: diff %t.unfused %t.fused
 // RUN: FileCheck %s --check-prefix=RAN < %t.fused
-// RUN: llmc-opt %s --llm-fuse | FileCheck %s
+// RUN: FileCheck %s < %t.mlir
+// RUN: %python %S/broken_bodies.py %t.mlir %t.unfused
 
 !q = tensor<?x4x2xf32>
 !k = tensor<?x2x2xf32>

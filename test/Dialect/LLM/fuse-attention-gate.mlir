@@ -98,7 +98,7 @@ func.func @two_uses(%q: !q, %c: !kv, %g: !x, %b: !llm.batch) -> (!x, !x) {
 // CHECK-LABEL: func.func @norm_of_all
 func.func @norm_of_all(%q: !q, %c: !kv, %n: !llm.weight<[64], #llm.dense<f32>>, %b: !llm.batch) -> !x {
   // CHECK-NOT: llm.fusion
-  // expected-remark @+1 {{Reason="llm.rms_norm is not over one head each", predicate=same-shape}}
+  // expected-remark @+1 {{[Missed] attention-gate | Category:fusion | Function=norm_of_all | Reason="llm.rms_norm is not over one head each", predicate=same-shape}}
   %a = llm.paged_attention %q, %c, %b scale 0.25 : !q, !kv -> !q
   %m = llm.merge_heads %a : !q -> !x
   %y = llm.rms_norm %m, %n eps 1.0e-6 : !x, !llm.weight<[64], #llm.dense<f32>>
@@ -109,7 +109,7 @@ func.func @norm_of_all(%q: !q, %c: !kv, %n: !llm.weight<[64], #llm.dense<f32>>, 
 // CHECK-LABEL: func.func @of_itself
 func.func @of_itself(%q: !q, %c: !kv, %w: !w, %b: !llm.batch) -> !x {
   // CHECK-NOT: llm.fusion
-  // expected-remark @+1 {{Reason="the result has another use than llm.gate", predicate=single-use}}
+  // expected-remark @+1 {{[Missed] attention-gate | Category:fusion | Function=of_itself | Reason="the result has another use than llm.gate", predicate=single-use}}
   %a = llm.paged_attention %q, %c, %b scale 0.25 : !q, !kv -> !q
   %m = llm.merge_heads %a : !q -> !x
   %g = llm.linear %m, %w : !x, !w -> !x

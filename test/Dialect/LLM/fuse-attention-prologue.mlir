@@ -73,7 +73,7 @@ func.func @two_records(%q: tensor<?x4x16xf32>, %k: tensor<?x2x16xf32>, %c: !kv, 
   %qr = llm.rotary %q, %b rope(#rope) : tensor<?x4x16xf32>
   // expected-remark @+1 {{launches_saved=1, ops=2}}
   %kr = llm.rotary %k, %b rope(#slow) : tensor<?x2x16xf32>
-  // expected-remark @+1 {{Reason="query and key have different rotary records", predicate=same-settings}}
+  // expected-remark @+1 {{[Missed] attention-prologue | Category:fusion | Function=two_records | Reason="query and key have different rotary records", predicate=same-settings}}
   %c1 = llm.kv_append %kr, %k, %c, %b : tensor<?x2x16xf32>, tensor<?x2x16xf32>, !kv
   %a = llm.paged_attention %qr, %c1, %b scale 0.25 : tensor<?x4x16xf32>, !kv -> tensor<?x4x16xf32>
   return %a : tensor<?x4x16xf32>
@@ -85,7 +85,7 @@ func.func @two_readers(%q: tensor<?x4x16xf32>, %k: tensor<?x2x16xf32>, %c: !kv, 
   %qr = llm.rotary %q, %b rope(#rope) : tensor<?x4x16xf32>
   // expected-remark @+1 {{launches_saved=1, ops=2}}
   %kr = llm.rotary %k, %b rope(#rope) : tensor<?x2x16xf32>
-  // expected-remark @+1 {{Reason="2 attentions read the state", attentions=2, predicate=readers}}
+  // expected-remark @+1 {{[Missed] attention-prologue | Category:fusion | Function=two_readers | Reason="2 attentions read the state", attentions=2, predicate=readers}}
   %c1 = llm.kv_append %kr, %k, %c, %b : tensor<?x2x16xf32>, tensor<?x2x16xf32>, !kv
   %a = llm.paged_attention %qr, %c1, %b scale 0.25 : tensor<?x4x16xf32>, !kv -> tensor<?x4x16xf32>
   %d = llm.paged_attention %qr, %c1, %b scale 0.5 : tensor<?x4x16xf32>, !kv -> tensor<?x4x16xf32>
@@ -96,7 +96,7 @@ func.func @two_readers(%q: tensor<?x4x16xf32>, %k: tensor<?x2x16xf32>, %c: !kv, 
 func.func @same_value(%k: tensor<?x2x16xf32>, %c: !kv, %b: !llm.batch) -> tensor<?x2x16xf32> {
   // CHECK-NOT: llm.fusion
   %kr = llm.rotary %k, %b rope(#rope) : tensor<?x2x16xf32>
-  // expected-remark @+1 {{Reason="the values are what the key goes through", predicate=kernel}}
+  // expected-remark @+1 {{[Missed] attention-prologue | Category:fusion | Function=same_value | Reason="the values are what the key goes through", predicate=kernel}}
   %c1 = llm.kv_append %kr, %kr, %c, %b : tensor<?x2x16xf32>, tensor<?x2x16xf32>, !kv
   %a = llm.paged_attention %k, %c1, %b scale 0.25 : tensor<?x2x16xf32>, !kv -> tensor<?x2x16xf32>
   return %a : tensor<?x2x16xf32>
@@ -151,7 +151,7 @@ func.func @norm_of_all(%q: !q, %k: tensor<?x32xf32>, %c: !kv, %b: !llm.batch, %s
   // CHECK-NOT: llm.fusion
   %kn = llm.rms_norm %k, %s eps 1.0e-6 : tensor<?x32xf32>, !llm.weight<[32], #llm.dense<f32>>
   %kh = llm.split_heads %kn : tensor<?x32xf32> -> !k
-  // expected-remark @+1 {{Reason="the key comes from llm.split_heads", predicate=producer}}
+  // expected-remark @+1 {{[Missed] attention-prologue | Category:fusion | Function=norm_of_all | Reason="the key comes from llm.split_heads", predicate=producer}}
   %c1 = llm.kv_append %kh, %kh, %c, %b : !k, !k, !kv
   %a = llm.paged_attention %q, %c1, %b scale 0.25 : !q, !kv -> !q
   return %a : !q
@@ -187,4 +187,51 @@ func.func @latent(%q: tensor<?x4x16xf32>, %wide: tensor<?x4x20xf32>, %x: !x, %c:
   %c1 = llm.kv_append %k, %c, %b : tensor<?x1x24xf32>, !kv
   %a = llm.paged_attention %qc, %c1, %b scale 0.25 : tensor<?x4x24xf32>, !kv -> tensor<?x4x16xf32>
   return %a : tensor<?x4x16xf32>
+}
+
+// -----
+
+// What does not go together with the query, for other reasons.
+#rope = #llm.rope<"default", base = 10000.0, width = 4, halves, magnitude = 1.0, [1.0, 0.01]>
+!kv = !llm.cache<paged, [2, 16, 16], f32>
+!q = tensor<?x4x16xf32>
+!k = tensor<?x2x16xf32>
+
+// Heads of two parts beside whole ones.
+// CHECK-LABEL: func.func @other_parts
+func.func @other_parts(%q: tensor<?x4x12xf32>, %r: tensor<?x4x4xf32>, %k: !k, %v: !k, %c: !kv, %b: !llm.batch) -> !q {
+  // CHECK: llm.rotary
+  // CHECK: llm.concat
+  // CHECK: llm.fusion "attention-prologue"
+  %qr = llm.rotary %r, %b rope(#rope) : tensor<?x4x4xf32>
+  %qc = llm.concat %q, %qr : tensor<?x4x12xf32>, tensor<?x4x4xf32> -> !q
+  // expected-remark @+1 {{[Passed] attention-prologue | Category:fusion | Function=other_parts | bytes_per_token_saved=256, launches_saved=1, ops=2}}
+  %kr = llm.rotary %k, %b rope(#rope) : !k
+  // expected-remark @+1 {{[Missed] attention-prologue | Category:fusion | Function=other_parts | Reason="query and key have heads of different parts", predicate=same-shape}}
+  %c1 = llm.kv_append %kr, %v, %c, %b : !k, !k, !kv
+  %a = llm.paged_attention %qc, %c1, %b scale 0.25 : !q, !kv -> !q
+  return %a : !q
+}
+
+// CHECK-LABEL: func.func @query_batch
+func.func @query_batch(%q: !q, %k: !k, %v: !k, %c: !kv, %b: !llm.batch, %d: !llm.batch) -> !q {
+  // CHECK: llm.rotary
+  // CHECK: llm.fusion "attention-prologue"
+  %qr = llm.rotary %q, %d rope(#rope) : !q
+  // expected-remark @+1 {{[Passed] attention-prologue}}
+  %kr = llm.rotary %k, %b rope(#rope) : !k
+  // expected-remark @+1 {{[Missed] attention-prologue | Category:fusion | Function=query_batch | Reason="rotary and append have different batches", predicate=same-input}}
+  %c1 = llm.kv_append %kr, %v, %c, %b : !k, !k, !kv
+  %a = llm.paged_attention %qr, %c1, %b scale 0.25 : !q, !kv -> !q
+  return %a : !q
+}
+
+// CHECK-LABEL: func.func @key_batch
+func.func @key_batch(%q: !q, %k: !k, %v: !k, %c: !kv, %b: !llm.batch, %d: !llm.batch) -> !q {
+  // CHECK-NOT: llm.fusion
+  %kr = llm.rotary %k, %d rope(#rope) : !k
+  // expected-remark @+1 {{[Missed] attention-prologue | Category:fusion | Function=key_batch | Reason="rotary and append have different batches", predicate=same-input}}
+  %c1 = llm.kv_append %kr, %v, %c, %b : !k, !k, !kv
+  %a = llm.paged_attention %q, %c1, %b scale 0.25 : !q, !kv -> !q
+  return %a : !q
 }

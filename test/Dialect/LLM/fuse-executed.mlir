@@ -1,11 +1,13 @@
-// Executed twins: fused, fused the other way round and unfused give the same bits.
+// Executed twins: fused, fused the other way round and unfused give the same bits, and a wrong body would not.
 // RUN: llmc-opt %s --test-evaluate-function -o /dev/null > %t.unfused
-// RUN: llmc-opt %s --llm-fuse --test-evaluate-function -o /dev/null > %t.fused
+// RUN: llmc-opt %s --llm-fuse -o %t.mlir
+// RUN: llmc-opt %t.mlir --test-evaluate-function -o /dev/null > %t.fused
 // RUN: llmc-opt %s --llm-fuse=residual-norm-first=true --test-evaluate-function -o /dev/null > %t.norm
 // RUN: diff %t.unfused %t.fused
 // RUN: diff %t.unfused %t.norm
 // RUN: FileCheck %s --check-prefix=RAN < %t.fused
-// RUN: llmc-opt %s --llm-fuse | FileCheck %s
+// RUN: FileCheck %s < %t.mlir
+// RUN: %python %S/broken_bodies.py %t.mlir %t.unfused
 
 // RAN: block step 0 result 0: [3, 4]
 // RAN: block step 1 result 0: [2, 4]

@@ -32,7 +32,7 @@ func.func @no_epilogue(%x: tensor<?x64xf32>, %w: !llm.weight<[64, 64], #llm.dens
   // CHECK-NOT: llm.fusion
   %g = llm.linear %x, %w : tensor<?x64xf32>, !llm.weight<[64, 64], #llm.dense<f32>> -> tensor<?x64xf32>
   %u = llm.linear %x, %w : tensor<?x64xf32>, !llm.weight<[64, 64], #llm.dense<f32>> -> tensor<?x64xf32>
-  // expected-remark @+1 {{[Missed] gated-linear | Category:fusion | Function=no_epilogue | Reason="no product's epilogue has sigmoid"}}
+  // expected-remark @+1 {{[Missed] gated-linear | Category:fusion | Function=no_epilogue | Reason="no product's epilogue has sigmoid", predicate=kernel}}
   %y = llm.gate sigmoid %g, %u : tensor<?x64xf32>
   return %y : tensor<?x64xf32>
 }
@@ -44,7 +44,7 @@ func.func @other_inputs(%x: tensor<?x64xf32>, %z: tensor<?x64xf32>, %w: !llm.wei
   // CHECK-NOT: llm.fusion
   %g = llm.linear %x, %w : tensor<?x64xf32>, !llm.weight<[64, 64], #llm.dense<f32>> -> tensor<?x64xf32>
   %u = llm.linear %z, %w : tensor<?x64xf32>, !llm.weight<[64, 64], #llm.dense<f32>> -> tensor<?x64xf32>
-  // expected-remark @+1 {{Reason="gate and up are products of different inputs"}}
+  // expected-remark @+1 {{[Missed] gated-linear | Category:fusion | Function=other_inputs | Reason="gate and up are products of different inputs", predicate=same-input}}
   %y = llm.gate silu %g, %u : tensor<?x64xf32>
   return %y : tensor<?x64xf32>
 }
@@ -56,7 +56,7 @@ func.func @other_storage(%x: tensor<?x64xf32>, %w: !llm.weight<[64, 64], #llm.de
   // CHECK-NOT: llm.fusion
   %g = llm.linear %x, %w : tensor<?x64xf32>, !llm.weight<[64, 64], #llm.dense<f32>> -> tensor<?x64xf32>
   %u = llm.linear %x, %v : tensor<?x64xf32>, !llm.weight<[64, 64], #llm.dense<bf16>> -> tensor<?x64xf32>
-  // expected-remark @+1 {{Reason="gate is stored as f32, up as bf16"}}
+  // expected-remark @+1 {{[Missed] gated-linear | Category:fusion | Function=other_storage | Reason="gate is stored as f32, up as bf16", predicate=same-storage}}
   %y = llm.gate silu %g, %u : tensor<?x64xf32>
   return %y : tensor<?x64xf32>
 }
@@ -69,7 +69,7 @@ func.func @other_use(%x: tensor<?x64xf32>, %w: !llm.weight<[64, 64], #llm.dense<
   %g = llm.linear %x, %w : tensor<?x64xf32>, !llm.weight<[64, 64], #llm.dense<f32>> -> tensor<?x64xf32>
   %u = llm.linear %x, %w : tensor<?x64xf32>, !llm.weight<[64, 64], #llm.dense<f32>> -> tensor<?x64xf32>
   llm.observe %g "gate" : tensor<?x64xf32>
-  // expected-remark @+1 {{Reason="gate has another use than the gate"}}
+  // expected-remark @+1 {{[Missed] gated-linear | Category:fusion | Function=other_use | Reason="gate has another use than the gate", predicate=single-use}}
   %y = llm.gate silu %g, %u : tensor<?x64xf32>
   return %y : tensor<?x64xf32>
 }
@@ -80,7 +80,7 @@ func.func @other_use(%x: tensor<?x64xf32>, %w: !llm.weight<[64, 64], #llm.dense<
 func.func @no_product(%x: tensor<?x64xf32>, %w: !llm.weight<[64, 64], #llm.dense<f32>>) -> tensor<?x64xf32> {
   // CHECK-NOT: llm.fusion
   %g = llm.linear %x, %w : tensor<?x64xf32>, !llm.weight<[64, 64], #llm.dense<f32>> -> tensor<?x64xf32>
-  // expected-remark @+1 {{Reason="up comes from an argument"}}
+  // expected-remark @+1 {{[Missed] gated-linear | Category:fusion | Function=no_product | Reason="up comes from an argument", predicate=producer}}
   %y = llm.gate silu %g, %x : tensor<?x64xf32>
   return %y : tensor<?x64xf32>
 }
@@ -117,7 +117,7 @@ func.func @other_choices(%x: !rows, %c: !choice, %d: !choice, %w: !experts) -> !
   // CHECK-NOT: llm.fusion
   %g = llm.expert_linear %x, %c, %w : (!rows, !choice, !experts) -> !chosen
   %u = llm.expert_linear %x, %d, %w : (!rows, !choice, !experts) -> !chosen
-  // expected-remark @+1 {{Reason="gate and up are products of different choices of experts"}}
+  // expected-remark @+1 {{[Missed] gated-linear | Category:fusion | Function=other_choices | Reason="gate and up are products of different choices of experts", predicate=same-input}}
   %y = llm.gate silu %g, %u : !chosen
   return %y : !chosen
 }
@@ -135,7 +135,7 @@ func.func @other_counts(%x: !rows, %c: !choice, %w: !experts, %v: !fewer) -> !ch
   // CHECK-NOT: llm.fusion
   %g = llm.expert_linear %x, %c, %w : (!rows, !choice, !experts) -> !chosen
   %u = llm.expert_linear %x, %c, %v : (!rows, !choice, !fewer) -> !chosen
-  // expected-remark @+1 {{Reason="gate and up have different numbers of experts"}}
+  // expected-remark @+1 {{[Missed] gated-linear | Category:fusion | Function=other_counts | Reason="gate and up have different numbers of experts", predicate=same-shape}}
   %y = llm.gate silu %g, %u : !chosen
   return %y : !chosen
 }

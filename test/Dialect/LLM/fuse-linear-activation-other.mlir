@@ -13,7 +13,7 @@ func.func @fused_product(%x: tensor<?x64xf32>, %w: !llm.weight<[64, 64], #llm.de
     %r = llm.binary add %q, %a : tensor<?x64xf32>, tensor<?x64xf32> -> tensor<?x64xf32>
     llm.yield %r : tensor<?x64xf32>
   }
-  // expected-remark @+1 {{Reason="the input comes from fusion linear-residual"}}
+  // expected-remark @+1 {{[Missed] linear-activation | Category:fusion | Function=fused_product | Reason="the input comes from fusion linear-residual", predicate=producer}}
   %y = llm.activation relu %p : tensor<?x64xf32>
   return %y : tensor<?x64xf32>
 }

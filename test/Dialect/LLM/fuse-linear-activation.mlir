@@ -42,7 +42,7 @@ func.func @other_use(%x: tensor<?x64xf32>, %w: !llm.weight<[64, 64], #llm.dense<
   // CHECK-NOT: llm.fusion
   %p = llm.linear %x, %w : tensor<?x64xf32>, !llm.weight<[64, 64], #llm.dense<f32>> -> tensor<?x64xf32>
   llm.observe %p "product" : tensor<?x64xf32>
-  // expected-remark @+1 {{Reason="the product has another use than the activation"}}
+  // expected-remark @+1 {{[Missed] linear-activation | Category:fusion | Function=other_use | Reason="the product has another use than the activation", predicate=single-use}}
   %y = llm.activation relu %p : tensor<?x64xf32>
   return %y : tensor<?x64xf32>
 }

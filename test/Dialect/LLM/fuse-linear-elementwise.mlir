@@ -143,7 +143,7 @@ func.func @other_use(%x: tensor<?x64xf32>, %w: !w) -> (tensor<?x64xf32>, tensor<
 // CHECK-NOT: llm.fusion
 func.func @other_shape(%x: tensor<?x64xf32>, %w: !w) -> tensor<?x64xf32> {
   %p = llm.linear %x, %w : tensor<?x64xf32>, !w -> tensor<?x1xf32>
-  // expected-remark @+1 {{Reason="llm.binary has rows of another shape than the product", predicate=same-shape}}
+  // expected-remark @+1 {{[Missed] linear-elementwise | Category:fusion | Function=other_shape | Reason="llm.binary has rows of another shape than the product", predicate=same-shape}}
   %y = llm.binary mul %x, %p : tensor<?x64xf32>, tensor<?x1xf32> -> tensor<?x64xf32>
   return %y : tensor<?x64xf32>
 }
@@ -157,7 +157,7 @@ func.func @other_shape(%x: tensor<?x64xf32>, %w: !w) -> tensor<?x64xf32> {
 func.func @sibling(%x: tensor<?x64xf32>, %wq: !w, %wk: !w) -> (tensor<?x64xf32>, tensor<?x64xf32>) {
   %q = llm.linear %x, %wq : tensor<?x64xf32>, !w -> tensor<?x64xf32>
   %k = llm.linear %x, %wk : tensor<?x64xf32>, !w -> tensor<?x64xf32>
-  // expected-remark @+1 {{Reason="another product of the input is stored alike (qkv-linear)", predicate=other-fusion}}
+  // expected-remark @+1 {{[Missed] linear-elementwise | Category:fusion | Function=sibling | Reason="another product of the input is stored alike (qkv-linear)", predicate=other-fusion}}
   %y = llm.scale %q by 2.0 : tensor<?x64xf32>
   return %y, %k : tensor<?x64xf32>, tensor<?x64xf32>
 }
@@ -170,7 +170,7 @@ func.func @sibling(%x: tensor<?x64xf32>, %wq: !w, %wk: !w) -> (tensor<?x64xf32>,
 // CHECK-NOT: llm.fusion
 func.func @routes(%x: tensor<?x64xf32>, %w: !w) -> (tensor<?x2xi32>, tensor<?x2xf32>) {
   %l = llm.linear %x, %w : tensor<?x64xf32>, !w -> tensor<?x8xf32>
-  // expected-remark @+1 {{Reason="the values choose experts (router)", predicate=other-fusion}}
+  // expected-remark @+1 {{[Missed] linear-elementwise | Category:fusion | Function=routes | Reason="the values choose experts (router)", predicate=other-fusion}}
   %s = llm.softcap %l cap 30.0 : tensor<?x8xf32>
   %c, %v = llm.route softmax %s top 2 : (tensor<?x8xf32>) -> (tensor<?x2xi32>, tensor<?x2xf32>)
   return %c, %v : tensor<?x2xi32>, tensor<?x2xf32>

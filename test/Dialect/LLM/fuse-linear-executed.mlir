@@ -1,9 +1,11 @@
-// Executed twins of what joins products: fused and unfused give the same bits.
+// Executed twins of what joins products: fused and unfused give the same bits, and a wrong body
+// would not.
 // RUN: llmc-opt %s --test-evaluate-function -o /dev/null > %t.unfused
 // RUN: llmc-opt %s --llm-fuse-linear-elementwise --llm-fuse-qkv-linear --llm-fuse-norm-linear=launch-seconds=1 -o %t.mlir
 // RUN: FileCheck %s < %t.mlir
 // RUN: llmc-opt %t.mlir --test-evaluate-function -o /dev/null > %t.fused
 // RUN: diff %t.unfused %t.fused
+// RUN: %python %S/broken_bodies.py %t.mlir %t.unfused
 // RUN: FileCheck %s --check-prefix=RAN < %t.fused
 
 // RAN: ends step 0 result 0: [2, 4]

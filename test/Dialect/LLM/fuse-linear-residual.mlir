@@ -30,7 +30,7 @@ func.func @scaled(%x: tensor<?x64xf32>, %a: tensor<?x64xf32>, %w: !llm.weight<[6
   // CHECK-NOT: llm.fusion
   %p = llm.linear %a, %w : tensor<?x64xf32>, !llm.weight<[64, 64], #llm.dense<f32>> -> tensor<?x64xf32>
   %s = llm.scale %p by 0.5 : tensor<?x64xf32>
-  // expected-remark @+1 {{[Missed] linear-residual | Category:fusion | Function=scaled | Reason="delta comes from llm.scale"}}
+  // expected-remark @+1 {{[Missed] linear-residual | Category:fusion | Function=scaled | Reason="delta comes from llm.scale", predicate=producer}}
   %y = llm.residual_add %x, %s : tensor<?x64xf32>
   return %y : tensor<?x64xf32>
 }
@@ -42,7 +42,7 @@ func.func @other_use(%x: tensor<?x64xf32>, %a: tensor<?x64xf32>, %w: !llm.weight
   // CHECK-NOT: llm.fusion
   %p = llm.linear %a, %w : tensor<?x64xf32>, !llm.weight<[64, 64], #llm.dense<f32>> -> tensor<?x64xf32>
   llm.observe %p "delta" : tensor<?x64xf32>
-  // expected-remark @+1 {{Reason="the product has another use than the add"}}
+  // expected-remark @+1 {{[Missed] linear-residual | Category:fusion | Function=other_use | Reason="the product has another use than the add", predicate=single-use}}
   %y = llm.residual_add %x, %p : tensor<?x64xf32>
   return %y : tensor<?x64xf32>
 }

@@ -9,8 +9,8 @@
 // OFF-NOT: llm.fusion
 // DISABLED-NOT: "norm-linear"
 
-// COST: [Missed] norm-linear{{.*}}a step of 512 tokens would take {{[0-9]+}} ns longer{{.*}}predicate=cost
-// SCRATCH: [Missed] norm-linear{{.*}}rows of 24576 bytes are kept between passes{{.*}}predicate=scratch
+// COST: [Missed] norm-linear | Category:fusion | Function=head | Reason="a step of 512 tokens would take {{[0-9]+}} ns longer", {{.*}}predicate=cost
+// SCRATCH: [Missed] norm-linear | Category:fusion | Function=head | Reason="rows of 24576 bytes are kept between passes, a thread has 1024", {{.*}}predicate=scratch
 
 !w = !llm.weight<[32, 64], #llm.dense<f32>>
 !n = !llm.weight<[64], #llm.dense<f32>>
@@ -73,9 +73,9 @@ func.func @joins(%x: tensor<?x64xf32>, %n: !n, %w: !w) -> (tensor<?x64xf32>, ten
 func.func @two_launches(%x: tensor<?x64xf32>, %n: !n, %w: !w, %b: !llm.weight<[64, 64], #llm.dense<bf16>>) -> (tensor<?x64xf32>, tensor<?x64xf32>) {
   // expected-remark @+1 {{[Missed] norm-linear | Category:fusion | Function=two_launches | Reason="2 launches read the rows; each would make them again", predicate=readers, readers=2}}
   %y = llm.rms_norm %x, %n eps 1.0e-5 : tensor<?x64xf32>, !n
-  // expected-remark @+1 {{[Missed] qkv-linear}}
+  // expected-remark @+1 {{[Missed] qkv-linear | Category:fusion | Function=two_launches | Reason="the weight is stored as f32, another product of the input as bf16", predicate=same-storage}}
   %p = llm.linear %y, %w : tensor<?x64xf32>, !w -> tensor<?x64xf32>
-  // expected-remark @+1 {{[Missed] qkv-linear}}
+  // expected-remark @+1 {{[Missed] qkv-linear | Category:fusion | Function=two_launches | Reason="the weight is stored as bf16, another product of the input as f32", predicate=same-storage}}
   %q = llm.linear %y, %b : tensor<?x64xf32>, !llm.weight<[64, 64], #llm.dense<bf16>> -> tensor<?x64xf32>
   return %p, %q : tensor<?x64xf32>, tensor<?x64xf32>
 }
@@ -88,7 +88,7 @@ func.func @two_launches(%x: tensor<?x64xf32>, %n: !n, %w: !w, %b: !llm.weight<[6
 // CHECK-LABEL: func.func @more_than_a_product
 // CHECK-NOT: llm.fusion "norm-linear"
 func.func @more_than_a_product(%x: tensor<?x64xf32>, %n: !n, %w: !w) -> tensor<?x64xf32> {
-  // expected-remark @+1 {{Reason="fusion linear-residual does more with the rows than products do", predicate=kernel}}
+  // expected-remark @+1 {{[Missed] norm-linear | Category:fusion | Function=more_than_a_product | Reason="fusion linear-residual does more with the rows than products do", predicate=kernel}}
   %y = llm.rms_norm %x, %n eps 1.0e-5 : tensor<?x64xf32>, !n
   %r = llm.fusion "linear-residual" (%y, %w) : (tensor<?x64xf32>, !w) -> tensor<?x64xf32> {
   ^bb0(%a: tensor<?x64xf32>, %b: !w):
@@ -108,7 +108,7 @@ func.func @more_than_a_product(%x: tensor<?x64xf32>, %n: !n, %w: !w) -> tensor<?
 // CHECK: llm.fusion "inner"
 // CHECK-NOT: llm.fusion
 func.func @own_rows(%x: tensor<?x64xf32>, %n: !n, %w: !w) -> tensor<?x64xf32> {
-  // expected-remark @+1 {{Reason="the product has rows of its own making", predicate=other-fusion}}
+  // expected-remark @+1 {{[Missed] norm-linear | Category:fusion | Function=own_rows | Reason="the product has rows of its own making", predicate=other-fusion}}
   %y = llm.rms_norm %x, %n eps 1.0e-5 : tensor<?x64xf32>, !n
   %r = llm.fusion "inner" (%y, %w) : (tensor<?x64xf32>, !w) -> tensor<?x64xf32> {
   ^bb0(%a: tensor<?x64xf32>, %b: !w):
@@ -128,7 +128,7 @@ func.func @own_rows(%x: tensor<?x64xf32>, %n: !n, %w: !w) -> tensor<?x64xf32> {
 // CHECK: llm.fusion "linear-activation"
 // CHECK-NOT: llm.fusion
 func.func @experts(%x: tensor<?x64xf32>, %n: !n, %c: tensor<?x2xi32>, %w: !w) -> tensor<?x2x32xf32> {
-  // expected-remark @+1 {{Reason="fusion linear-activation does more with the rows than products do", predicate=kernel}}
+  // expected-remark @+1 {{[Missed] norm-linear | Category:fusion | Function=experts | Reason="fusion linear-activation does more with the rows than products do", predicate=kernel}}
   %y = llm.rms_norm %x, %n eps 1.0e-5 : tensor<?x64xf32>, !n
   %r = llm.fusion "linear-activation" (%y, %c, %w) : (tensor<?x64xf32>, tensor<?x2xi32>, !w) -> tensor<?x2x32xf32> {
   ^bb0(%a: tensor<?x64xf32>, %d: tensor<?x2xi32>, %b: !w):
@@ -137,4 +137,25 @@ func.func @experts(%x: tensor<?x64xf32>, %n: !n, %c: tensor<?x2xi32>, %w: !w) ->
     llm.yield %s : tensor<?x2x32xf32>
   }
   return %r : tensor<?x2x32xf32>
+}
+
+// -----
+
+!w = !llm.weight<[64, 64], #llm.dense<f32>>
+!n = !llm.weight<[64], #llm.dense<f32>>
+
+// The fusion was allowed to round less often than its body says; this pattern is not, and leaves it as it is.
+// CHECK-LABEL: func.func @rounds_inside
+// CHECK: llm.rms_norm
+// CHECK-NEXT: llm.fusion "linear-activation"
+func.func @rounds_inside(%x: tensor<?x64xf32>, %n: !n, %w: !w) -> tensor<?x64xbf16> {
+  %y = llm.rms_norm %x, %n eps 1.0e-5 : tensor<?x64xf32>, !n
+  %r = llm.fusion "linear-activation" (%y, %w) : (tensor<?x64xf32>, !w) -> tensor<?x64xbf16> {
+  ^bb0(%a: tensor<?x64xf32>, %b: !w):
+    %p = llm.linear %a, %b : tensor<?x64xf32>, !w -> tensor<?x64xbf16>
+    // expected-remark @+1 {{[Missed] norm-linear | Category:fusion | Function=rounds_inside | Reason="llm.linear rounds to bf16, inside a kernel its result would stay f32", bits=16, predicate=rounding-point}}
+    %s = llm.activation relu %p : tensor<?x64xbf16>
+    llm.yield %s : tensor<?x64xbf16>
+  }
+  return %r : tensor<?x64xbf16>
 }

@@ -58,7 +58,7 @@ func.func @other_storage(%x: tensor<?x64xf32>, %wq: !llm.weight<[64, 64], #llm.d
   // expected-remark @+1 {{[Passed] qkv-linear}}
   %q = llm.linear %x, %wq : tensor<?x64xf32>, !llm.weight<[64, 64], #llm.dense<f32>> -> tensor<?x64xf32>
   %k = llm.linear %x, %wq : tensor<?x64xf32>, !llm.weight<[64, 64], #llm.dense<f32>> -> tensor<?x64xf32>
-  // expected-remark @+1 {{[Missed] qkv-linear | Category:fusion | Function=other_storage | Reason="the weight is stored as q8_0, another product of the input as f32"}}
+  // expected-remark @+1 {{[Missed] qkv-linear | Category:fusion | Function=other_storage | Reason="the weight is stored as q8_0, another product of the input as f32", predicate=same-storage}}
   %v = llm.linear %x, %wv : tensor<?x64xf32>, !llm.weight<[64, 64], #q8_0> -> tensor<?x64xf32>
   return %q, %k, %v : tensor<?x64xf32>, tensor<?x64xf32>, tensor<?x64xf32>
 }
@@ -78,9 +78,9 @@ func.func @other_input(%x: tensor<?x64xf32>, %y: tensor<?x64xf32>, %w: !llm.weig
 // CHECK-LABEL: func.func @of_a_gate
 func.func @of_a_gate(%x: tensor<?x64xf32>, %w: !llm.weight<[64, 64], #llm.dense<f32>>) -> tensor<?x64xf32> {
   // CHECK-NOT: llm.fusion
-  // expected-remark @+1 {{[Missed] qkv-linear | Category:fusion | Function=of_a_gate | Reason="the product belongs to llm.gate (gated-linear)"}}
+  // expected-remark @+1 {{[Missed] qkv-linear | Category:fusion | Function=of_a_gate | Reason="the product belongs to llm.gate (gated-linear)", predicate=other-fusion}}
   %g = llm.linear %x, %w : tensor<?x64xf32>, !llm.weight<[64, 64], #llm.dense<f32>> -> tensor<?x64xf32>
-  // expected-remark @+1 {{[Missed] qkv-linear}}
+  // expected-remark @+1 {{[Missed] qkv-linear | Category:fusion | Function=of_a_gate | Reason="the product belongs to llm.gate (gated-linear)", predicate=other-fusion}}
   %u = llm.linear %x, %w : tensor<?x64xf32>, !llm.weight<[64, 64], #llm.dense<f32>> -> tensor<?x64xf32>
   %y = llm.gate silu %g, %u : tensor<?x64xf32>
   return %y : tensor<?x64xf32>
@@ -94,7 +94,7 @@ func.func @feeds_the_next(%x: tensor<?x64xf32>, %w: !llm.weight<[64, 64], #llm.d
   // CHECK-NOT: llm.fusion
   %q = llm.linear %x, %w : tensor<?x64xf32>, !llm.weight<[64, 64], #llm.dense<f32>> -> tensor<?x64xf32>
   %b = "test.bias"(%q) : (tensor<?x64xf32>) -> !llm.weight<[64], #llm.dense<f32>>
-  // expected-remark @+1 {{Reason="an op that reads one part feeds another"}}
+  // expected-remark-re @+1 {{Reason="test.bias, outside of it (at loc({{.*}}fuse-qkv-linear.mlir{{.*}}:8)), reads one part and feeds another, llm.linear", predicate=convex}}
   %k = llm.linear %x, %w bias %b : tensor<?x64xf32>, !llm.weight<[64, 64], #llm.dense<f32>>, !llm.weight<[64], #llm.dense<f32>> -> tensor<?x64xf32>
   return %q, %k : tensor<?x64xf32>, tensor<?x64xf32>
 }
@@ -107,7 +107,7 @@ func.func @effects_in_order(%x: tensor<?x64xf32>, %w: !llm.weight<[64, 64], #llm
   %q = llm.linear %x, %w : tensor<?x64xf32>, !llm.weight<[64, 64], #llm.dense<f32>> -> tensor<?x64xf32>
   "test.send"(%q) : (tensor<?x64xf32>) -> ()
   "test.receive"() : () -> ()
-  // expected-remark @+1 {{Reason="it would change the order of test.send and test.receive"}}
+  // expected-remark @+1 {{[Missed] qkv-linear | Category:fusion | Function=effects_in_order | Reason="it would change the order of test.send and test.receive", predicate=effect-order}}
   %k = llm.linear %x, %w : tensor<?x64xf32>, !llm.weight<[64, 64], #llm.dense<f32>> -> tensor<?x64xf32>
   return %q, %k : tensor<?x64xf32>, tensor<?x64xf32>
 }
@@ -123,7 +123,7 @@ func.func @narrow_apart(%x: tensor<?x2048xf32>, %w: !llm.weight<[1024, 2048], #l
   // CHECK: llm.yield
   // expected-remark @+1 {{[Passed] qkv-linear | Category:fusion | Function=narrow_apart | bytes_per_token_saved=8192, launches_saved=1, ops=2}}
   %q = llm.linear %x, %w : tensor<?x2048xf32>, !llm.weight<[1024, 2048], #llm.dense<f32>> -> tensor<?x1024xf32>
-  // expected-remark @+1 {{launches_saved=2, nanoseconds=14841, operations_per_token_recomputed=0, predicate=cost, tokens=1, weight_bytes=393216}}
+  // expected-remark @+1 {{[Missed] qkv-linear | Category:fusion | Function=narrow_apart | Reason="a step of 1 tokens would take 14841 ns longer", bytes_per_token_recomputed=0, bytes_per_token_saved=16384, launches_saved=2, nanoseconds=14841, operations_per_token_recomputed=0, predicate=cost, tokens=1, weight_bytes=393216}}
   %s = llm.linear %x, %n : tensor<?x2048xf32>, !llm.weight<[16, 2048], #llm.dense<f32>> -> tensor<?x16xf32>
   %k = llm.linear %x, %w : tensor<?x2048xf32>, !llm.weight<[1024, 2048], #llm.dense<f32>> -> tensor<?x1024xf32>
   return %q, %k, %s : tensor<?x1024xf32>, tensor<?x1024xf32>, tensor<?x16xf32>

@@ -10,7 +10,7 @@
 
 !s = !llm.weight<[64], #llm.dense<f32>>
 
-// NARROW: [Missed] residual-norm | Category:fusion | Function=sum_and_norm | Reason="the row has 64 elements, more than 32"
+// NARROW: [Missed] residual-norm | Category:fusion | Function=sum_and_norm | Reason="the row has 64 elements, more than 32", limit=32, predicate=width, width=64
 
 // CHECK-LABEL: func.func @sum_and_norm
 func.func @sum_and_norm(%x: tensor<?x64xf32>, %d: tensor<?x64xf32>, %s: !s) -> (tensor<?x64xf32>, tensor<?x64xf32>) {
@@ -50,7 +50,7 @@ func.func @two_norms(%x: tensor<?x64xf32>, %d: tensor<?x64xf32>, %s: !llm.weight
   // expected-remark @+1 {{[Passed] residual-norm}}
   %sum = llm.residual_add %x, %d : tensor<?x64xf32>
   %y = llm.rms_norm %sum, %s eps 1.0e-5 : tensor<?x64xf32>, !llm.weight<[64], #llm.dense<f32>>
-  // expected-remark @+1 {{[Missed] residual-norm | Category:fusion | Function=two_norms | Reason="the sum is part of fusion residual-norm"}}
+  // expected-remark @+1 {{[Missed] residual-norm | Category:fusion | Function=two_norms | Reason="the sum is part of fusion residual-norm", predicate=other-fusion}}
   %z = llm.rms_norm %sum, %s eps 1.0e-6 : tensor<?x64xf32>, !llm.weight<[64], #llm.dense<f32>>
   return %y, %z : tensor<?x64xf32>, tensor<?x64xf32>
 }

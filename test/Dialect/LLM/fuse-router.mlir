@@ -64,7 +64,7 @@ func.func @no_product(%l: !l) -> (!c, !s) {
 func.func @two_uses(%x: !x, %w: !w) -> (!c, !s, !l) {
   // CHECK-NOT: llm.fusion
   %l = llm.linear %x, %w : !x, !w -> !l
-  // expected-remark @+1 {{Reason="the logits have another use than the router", predicate=single-use}}
+  // expected-remark @+1 {{[Missed] router | Category:fusion | Function=two_uses | Reason="the logits have another use than the router", predicate=single-use}}
   %c, %s = llm.route softmax %l top 2 : (!l) -> (!c, !s)
   return %c, %s, %l : !c, !s, !l
 }
@@ -73,7 +73,7 @@ func.func @two_uses(%x: !x, %w: !w) -> (!c, !s, !l) {
 func.func @by_a_table(%x: !x, %w: !w, %ids: tensor<?xi32>, %t: !llm.weight<[50, 2], #llm.dense<f32>>) -> (!c, !s) {
   // CHECK-NOT: llm.fusion
   %l = llm.linear %x, %w : !x, !w -> !l
-  // expected-remark @+1 {{Reason="experts are named by a table; the scores only weigh them", predicate=kernel}}
+  // expected-remark @+1 {{[Missed] router | Category:fusion | Function=by_a_table | Reason="experts are named by a table; the scores only weigh them", predicate=kernel}}
   %c, %s = llm.route softmax %l table %t of %ids top 2 : (!l, !llm.weight<[50, 2], #llm.dense<f32>>, tensor<?xi32>) -> (!c, !s)
   return %c, %s : !c, !s
 }
@@ -90,7 +90,7 @@ func.func @by_a_table(%x: !x, %w: !w, %ids: tensor<?xi32>, %t: !llm.weight<[50, 
 func.func @wide(%x: !x, %w: !w) -> (!c, !s) {
   // CHECK-NOT: llm.fusion
   %l = llm.linear %x, %w : !x, !w -> !l
-  // expected-remark @+1 {{Reason="one thread reads 524288 bytes of weight that threads of a product of its own share", nanoseconds=11107, predicate=cost, tokens=1, weight_bytes=524288}}
+  // expected-remark @+1 {{[Missed] router | Category:fusion | Function=wide | Reason="one thread reads 524288 bytes of weight that threads of a product of its own share", nanoseconds=11107, predicate=cost, tokens=1, weight_bytes=524288}}
   %c, %s = llm.route softmax %l top 8 : (!l) -> (!c, !s)
   return %c, %s : !c, !s
 }

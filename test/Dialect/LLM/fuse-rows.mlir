@@ -181,7 +181,7 @@ func.func @around(%x: tensor<?x64xf32>, %w: !llm.weight<[64, 64], #llm.dense<f32
   // CHECK-NOT: llm.fusion
   %n = llm.rms_norm %x eps 1.0e-5 : tensor<?x64xf32>
   %p = llm.linear %n, %w : tensor<?x64xf32>, !llm.weight<[64, 64], #llm.dense<f32>> -> tensor<?x64xf32>
-  // expected-remark @+1 {{[Missed] rows | Category:fusion | Function=around | Reason="an op that reads one part feeds another", predicate=convex}}
+  // expected-remark @+1 {{reads one part and feeds another, llm.gate", predicate=convex}}
   %y = llm.gate silu %n, %p : tensor<?x64xf32>
   return %y : tensor<?x64xf32>
 }
@@ -196,4 +196,16 @@ func.func @rounds(%x: tensor<?x64xbf16>) -> tensor<?x64xbf16> {
   // expected-remark @+1 {{[Missed] rows | Category:fusion | Function=rounds | Reason="llm.scale rounds to bf16, inside a kernel its result would stay f32", bits=16, predicate=rounding-point}}
   %y = llm.activation silu %n : tensor<?x64xbf16>
   return %y : tensor<?x64xbf16>
+}
+
+// -----
+
+// Rows of tokens beside chosen ones.
+// CHECK-LABEL: func.func @beside_chosen
+func.func @beside_chosen(%x: tensor<?x64xf32>, %other: tensor<?x64xf32>, %batch: !llm.batch) -> tensor<?x64xf32> {
+  // CHECK-NOT: llm.fusion
+  %c = llm.select_rows %x, %batch : tensor<?x64xf32>
+  // expected-remark @+1 {{[Missed] rows | Category:fusion | Function=beside_chosen | Reason="llm.residual_add reads rows that the kernel's llm.select_rows has not chosen", predicate=kernel}}
+  %y = llm.residual_add %other, %c : tensor<?x64xf32>
+  return %y : tensor<?x64xf32>
 }

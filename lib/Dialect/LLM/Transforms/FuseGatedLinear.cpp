@@ -14,7 +14,7 @@ using namespace llmc::llm;
 static std::optional<FusionRefusal> whyNot(StringRef name, Value value, GateOp gate) {
   Operation *product = value.getDefiningOp();
   if (!isa_and_present<LinearOp, ExpertLinearOp>(product))
-    return FusionRefusal{predicate::producer, (name + " comes from " + describeSource(value)).str()};
+    return refuseSource(name + " comes", value);
   if (product->getBlock() != gate->getBlock())
     return FusionRefusal{predicate::sameBlock, (name + " is made in another block").str()};
   if (!value.hasOneUse())
@@ -33,11 +33,8 @@ static std::optional<FusionRefusal> whyNot(GateOp gate) {
     return refusal;
   if (std::optional<FusionRefusal> refusal = whyNot("up", gate.getUp(), gate))
     return refusal;
+  // Of one type, so that both are products of experts or neither is.
   Operation *g = gate.getGate().getDefiningOp(), *u = gate.getUp().getDefiningOp();
-  if (g->getName() != u->getName())
-    return FusionRefusal{predicate::producer, "gate is a product of " +
-                                                  g->getName().getStringRef().str() + ", up of " +
-                                                  u->getName().getStringRef().str()};
   if (g->getOperand(0) != u->getOperand(0))
     return FusionRefusal{predicate::sameInput, "gate and up are products of different inputs"};
   if (auto expert = dyn_cast<ExpertLinearOp>(g)) {

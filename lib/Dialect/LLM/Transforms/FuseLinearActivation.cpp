@@ -11,9 +11,11 @@ using namespace mlir;
 using namespace llmc::llm;
 
 /// Whether a reader would expect the fusion: behind a product, which may be part of another
-/// fusion by now.
+/// fusion by now, or of which the ranks make a sum.
 static bool followsProduct(ActivationOp activation) {
   Operation *source = activation.getInput().getDefiningOp();
+  if (isSumOverRanks(activation.getInput()))
+    source = source->getOperand(0).getDefiningOp();
   if (auto fusion = dyn_cast_if_present<FusionOp>(source))
     return llvm::any_of(fusion.getBody().front(),
                         [](Operation &op) { return isa<LinearOp, ExpertLinearOp>(op); });
@@ -24,7 +26,7 @@ static std::optional<FusionRefusal> whyNot(ActivationOp activation) {
   Value value = activation.getInput();
   Operation *product = value.getDefiningOp();
   if (!isa<LinearOp, ExpertLinearOp>(product))
-    return FusionRefusal{predicate::producer, "the input comes from " + describeSource(value)};
+    return refuseSource("the input comes", value);
   if (product->getBlock() != activation->getBlock())
     return FusionRefusal{predicate::sameBlock, "the input is made in another block"};
   if (!value.hasOneUse())

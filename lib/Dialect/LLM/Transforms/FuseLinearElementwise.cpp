@@ -58,8 +58,8 @@ public:
     members.insert(product);
   }
 
-  /// Adds what can be computed behind the products. Whether anything was found.
-  void grow(llvm::function_ref<bool(ArrayRef<Operation *>)> isLegal);
+  /// Adds what can be computed behind the products and `check` has nothing against.
+  void grow(llvm::function_ref<std::optional<FusionRefusal>(ArrayRef<Operation *>)> check);
 
   ArrayRef<Operation *> best() const { return largest; }
   /// Why nothing, or no more, was found.
@@ -146,17 +146,22 @@ bool Match::take(Operation *op) {
   return true;
 }
 
-void Match::grow(llvm::function_ref<bool(ArrayRef<Operation *>)> isLegal) {
+void Match::grow(llvm::function_ref<std::optional<FusionRefusal>(ArrayRef<Operation *>)> check) {
   for (Operation *op = ops.front()->getNextNode(); op; op = op->getNextNode()) {
     if (members.contains(op) || !llvm::any_of(op->getOperands(), [&](Value v) { return has(v); }))
       continue;
     if (!isElementwise(op) || !take(op))
       continue;
     unsigned results = llvm::count_if(ops, [&](Operation *member) { return escapes(member); });
-    if (results == 1 && escapes(op) && isLegal(ops))
-      largest = ops;
-    else if (results > 1 && !reason)
+    if (results == 1 && escapes(op)) {
+      std::optional<FusionRefusal> refusal = check(ops);
+      if (!refusal)
+        largest = ops;
+      else if (!reason)
+        reason = refusal;
+    } else if (results > 1 && !reason) {
       reason = {predicate::singleUse, "a value inside has another use than what is behind it"};
+    }
   }
 }
 
@@ -182,12 +187,12 @@ struct FuseLinearElementwisePass
   void fuseBehind(Operation *product, Fuser &fuser) {
     auto readers = llvm::make_filter_range(product->getUsers(), isElementwise);
     if (readers.empty())
-      return;
+      return reportSum(product, fuser);
     Operation *reader = *readers.begin();
     if (reader->getBlock() != product->getBlock())
       return fuser.missed(reader, predicate::sameBlock, "the product is made in another block");
     Match match(product);
-    match.grow([&](ArrayRef<Operation *> ops) { return !fuser.check(ops); });
+    match.grow([&](ArrayRef<Operation *> ops) { return fuser.check(ops); });
     ArrayRef<Operation *> ops = match.best();
     if (ops.empty())
       return fuser.missed(reader, match.obstacle().value_or(FusionRefusal{
@@ -202,6 +207,16 @@ struct FuseLinearElementwisePass
       return fuser.missed(last, predicate::otherFusion,
                           "another product of the input is stored alike (qkv-linear)");
     fuser.fuse(ops);
+  }
+
+  /// Says where only a sum over ranks stands between a product and what would be done to it;
+  /// activations and residual adds have patterns of their own.
+  static void reportSum(Operation *product, Fuser &fuser) {
+    for (Operation *sum : product->getUsers())
+      for (Operation *reader : sum->getUsers())
+        if (isSumOverRanks(sum->getResult(0)) && isElementwise(reader) &&
+            !isa<ActivationOp, ResidualAddOp>(reader))
+          return fuser.missed(reader, refuseSource("the input comes", sum->getResult(0)));
   }
 
   /// What patterns of a name of their own take, or leave for a reason that they report.

@@ -14,7 +14,7 @@ static std::optional<FusionRefusal> whyNot(ResidualAddOp add) {
   Value delta = add.getDelta();
   Operation *product = delta.getDefiningOp();
   if (!isa_and_present<LinearOp, ExpertSumOp>(product))
-    return FusionRefusal{predicate::producer, "delta comes from " + describeSource(delta)};
+    return refuseSource("delta comes", delta);
   if (product->getBlock() != add->getBlock())
     return FusionRefusal{predicate::sameBlock, "delta is made in another block"};
   if (!delta.hasOneUse())

@@ -15,8 +15,7 @@ static constexpr int64_t preparedRows = 96;
 
 static bool isProduct(Operation *op) { return isa<LinearOp, OutputHeadOp>(op); }
 
-/// Why `reader` is not a launch that multiplies the rows of `norm`, and does nothing else with
-/// them.
+/// Why `reader`, a product or a fusion, does anything but multiply the rows of `norm`, if so.
 static std::optional<FusionRefusal> whyNotMultiplied(Operation *norm, Operation *reader) {
   auto onlyMultiplies = [](Value rows) {
     return llvm::all_of(rows.getUses(), [](OpOperand &use) {
@@ -25,12 +24,9 @@ static std::optional<FusionRefusal> whyNotMultiplied(Operation *norm, Operation 
   };
   if (reader->getBlock() != norm->getBlock())
     return FusionRefusal{predicate::sameBlock, "the rows are read in another block"};
-  if (isProduct(reader) && onlyMultiplies(norm->getResult(0)))
+  if (isProduct(reader))
     return std::nullopt;
-  auto fusion = dyn_cast<FusionOp>(reader);
-  if (!fusion)
-    return FusionRefusal{predicate::producer,
-                         reader->getName().getStringRef().str() + " reads the rows, no product"};
+  auto fusion = cast<FusionOp>(reader);
   Block &body = fusion.getBody().front();
   for (auto [input, argument] : llvm::zip_equal(fusion.getInputs(), body.getArguments()))
     if (input == norm->getResult(0) && !onlyMultiplies(argument))
@@ -97,14 +93,23 @@ struct FuseNormLinearPass
     launches.push_back(reader);
     if (std::optional<FusionRefusal> refusal = fuser.check(launches, more))
       return fuser.missed(norm, *refusal);
-    if (auto fusion = dyn_cast<FusionOp>(reader)) {
-      for (Operation &op : fusion.getBody().front().without_terminator())
-        ops.push_back(&op);
-      inlineFusion(fusion);
-    } else {
+    auto fusion = dyn_cast<FusionOp>(reader);
+    if (!fusion) {
       ops.push_back(reader);
+      fuser.fuse(ops, more);
+      return;
     }
-    fuser.fuse(ops, more);
+    std::string pattern = fusion.getPattern().str();
+    SmallVector<Operation *> body;
+    for (Operation &op : fusion.getBody().front().without_terminator())
+      body.push_back(&op);
+    inlineFusion(fusion);
+    llvm::append_range(ops, body);
+    // Of what its pattern was allowed to round, this one may have other settings.
+    if (!fuser.fuse(ops, more)) {
+      OpBuilder builder(body.back());
+      makeFusion(builder, body, pattern);
+    }
   }
 };
 } // namespace

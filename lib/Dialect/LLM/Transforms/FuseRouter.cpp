@@ -22,7 +22,7 @@ static std::optional<FusionRefusal> collect(RouteOp route, SmallVectorImpl<Opera
   for (Value value = route.getLogits();;) {
     Operation *op = value.getDefiningOp();
     if (!isRowOp(op) && !isa_and_present<LinearOp>(op))
-      return FusionRefusal{predicate::producer, "the logits come from " + describeSource(value)};
+      return refuseSource("the logits come", value);
     if (op->getBlock() != route->getBlock())
       return FusionRefusal{predicate::sameBlock, "the logits are made in another block"};
     if (!value.hasOneUse())

@@ -183,6 +183,8 @@ void RowGroups::growAlongValues() {
     for (Value operand : reader->getOperands()) {
       SmallVector<Operation *> views;
       Operation *maker = makerOf(operand, &views);
+      if (maker && isSumOverRanks(maker->getResult(0)))
+        refusal = refuseSource("an operand comes", maker->getResult(0));
       if (!maker || maker->getBlock() != &block || !groupOf.contains(maker) ||
           groupOf[maker] == groupOf[reader])
         continue;

@@ -1,5 +1,6 @@
 //===- Fusion.cpp - what the fusion passes share --------------------------===//
 #include "llmc/Dialect/LLM/Transforms/Fusion.h"
+#include "mlir/Dialect/Shard/IR/ShardOps.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/Remarks.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
@@ -16,6 +17,15 @@ std::string llm::describeSource(Value value) {
   if (Operation *op = value.getDefiningOp())
     return op->getName().getStringRef().str();
   return "an argument";
+}
+
+bool llm::isSumOverRanks(Value value) { return value.getDefiningOp<shard::AllReduceOp>() != nullptr; }
+
+FusionRefusal llm::refuseSource(const Twine &what, Value value) {
+  if (isSumOverRanks(value))
+    return {predicate::collective,
+            (what + " from a sum over ranks, which is not known inside one launch").str()};
+  return {predicate::producer, (what + " from " + describeSource(value)).str()};
 }
 
 //===----------------------------------------------------------------------===//
@@ -240,8 +250,15 @@ static StringRef functionOf(Operation *op) {
 
 void Fuser::missed(Operation *op, const FusionRefusal &refusal) const {
   // Of a pattern that is off, nothing else is of interest; what it would have taken comes to `fuse`.
-  if (!settings.enabled && refusal.predicate != "enabled")
+  if (!settings.enabled && refusal.predicate != predicate::enabled)
     return;
+  // Lists of programs and tests are made from the table.
+  const FusionPattern *known = findFusionPattern(pattern);
+  if (known && !known->predicates.empty() && refusal.predicate != predicate::enabled &&
+      !llvm::is_contained(known->predicates, refusal.predicate))
+    emitWarning(op->getLoc()) << "fusion pattern '" << pattern << "' refuses by '"
+                              << refusal.predicate
+                              << "', which its row in the table of patterns does not list";
   auto remark = remark::missed(op->getLoc(), remark::RemarkOpts::name(pattern)
                                                  .category("fusion")
                                                  .function(functionOf(op)));

@@ -18,6 +18,7 @@
 #include <optional>
 #include <string>
 #include <utility>
+#include <vector>
 
 namespace llmc::llm {
 
@@ -43,6 +44,9 @@ struct FusionPattern {
   /// What is fused, one line.
   llvm::StringRef summary;
   std::unique_ptr<mlir::Pass> (*create)(const FusionSettings &settings);
+  /// Every predicate by which it may refuse, those of `Fuser` too, but `enabled`, which all have.
+  /// A refusal by another one is reported with a warning. Empty: not said, nothing is checked.
+  std::vector<llvm::StringRef> predicates = {};
   /// Whether `rows` may take its fusions into larger ones.
   bool grows = false;
 };
@@ -128,6 +132,7 @@ inline constexpr llvm::StringLiteral sameShape = "same-shape";
 inline constexpr llvm::StringLiteral sameSettings = "same-settings";
 inline constexpr llvm::StringLiteral kernel = "kernel";
 inline constexpr llvm::StringLiteral otherFusion = "other-fusion";
+inline constexpr llvm::StringLiteral collective = "collective";
 } // namespace predicate
 
 /// A number of a refusal, as an argument of its remark.
@@ -191,6 +196,13 @@ llvm::SmallVector<OpTy> collectUnfused(mlir::Operation *root) {
 
 /// "llm.scale" or "an argument", for reasons.
 std::string describeSource(mlir::Value value);
+
+/// Whether the value is a sum over ranks (`shard.all_reduce`), which no launch computes.
+bool isSumOverRanks(mlir::Value value);
+
+/// Refuses a value that no operation of a pattern makes, `what` of which says "the input comes":
+/// by `collective` where it is a sum over ranks, else by `producer`.
+FusionRefusal refuseSource(const llvm::Twine &what, mlir::Value value);
 
 /// Moves `ops`, which are of one block and in its order, into the body of a new fusion in front of
 /// `builder`'s place; checks and reports nothing.
