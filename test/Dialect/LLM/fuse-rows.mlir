@@ -181,7 +181,7 @@ func.func @around(%x: tensor<?x64xf32>, %w: !llm.weight<[64, 64], #llm.dense<f32
   // CHECK-NOT: llm.fusion
   %n = llm.rms_norm %x eps 1.0e-5 : tensor<?x64xf32>
   %p = llm.linear %n, %w : tensor<?x64xf32>, !llm.weight<[64, 64], #llm.dense<f32>> -> tensor<?x64xf32>
-  // expected-remark @+1 {{reads one part and feeds another, llm.gate", predicate=convex}}
+  // expected-remark-re @+1 {{[Missed] rows | Category:fusion | Function=around | Reason="{{.*}} reads one part {{.*}}another{{.*}}", predicate=convex}}
   %y = llm.gate silu %n, %p : tensor<?x64xf32>
   return %y : tensor<?x64xf32>
 }
