@@ -255,7 +255,8 @@ RowPressure llmc::llm::rowPressure(ArrayRef<Operation *> ops) {
       if (isRow(value))
         alive.insert(value);
     most = std::max(most, int64_t(alive.size()));
-    for (Value value : llvm::to_vector(alive))
+    // Whatever dies here is read or made here.
+    for (Value value : llvm::concat<Value>(op->getOperands(), op->getResults()))
       if (lastUse.lookup(value) <= int64_t(i))
         alive.erase(value);
   }

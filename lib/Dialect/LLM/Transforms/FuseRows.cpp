@@ -3,6 +3,7 @@
 // Groups of operations grow greedily: each operation along rows begins as a group of its own,
 // and a group joins another that makes or shares one of its operands, in the order of the block,
 // as long as one kernel computes both (RowPrograms.h) and both together cost less than apart.
+// Each try looks at all operations of both groups; the limit of a group keeps the work linear.
 //
 //===----------------------------------------------------------------------===//
 #include "llmc/Dialect/LLM/Analysis/RowPrograms.h"
@@ -67,13 +68,15 @@ struct Group {
   SmallVector<Operation *> ops;
   SmallVector<Earlier> fusions = {};
   bool hasGrown = false;
+  /// What its operations save as one kernel, and recompute; absent until it is asked for.
+  std::optional<FusionCost> worth = std::nullopt;
 };
 
 /// The groups of one block.
 class RowGroups {
 public:
-  RowGroups(Block &block, const Fuser &fuser, int64_t maxRow)
-      : block(block), fuser(fuser), maxRow(maxRow) {}
+  RowGroups(Block &block, const Fuser &fuser, int64_t maxRow, int64_t maxOps)
+      : block(block), fuser(fuser), maxRow(maxRow), maxOps(maxOps) {}
 
   void run() {
     begin();
@@ -88,13 +91,15 @@ private:
   void growBesideOthers();
   void finish();
   std::optional<FusionRefusal> join(unsigned a, unsigned b, ArrayRef<Operation *> views);
-  std::optional<FusionRefusal> whyNot(ArrayRef<Operation *> ops, const Group &a, const Group &b);
+  std::optional<FusionRefusal> whyNot(ArrayRef<Operation *> ops, Group &a, Group &b,
+                                      FusionCost &worth);
   FusionCost pressureOf(ArrayRef<Operation *> ops) const;
+  const FusionCost &worthOf(Group &group) const;
   void splitViews(const Group &group);
 
   Block &block;
   const Fuser &fuser;
-  int64_t maxRow;
+  int64_t maxRow, maxOps;
   SmallVector<Group> groups;
   llvm::DenseMap<Operation *, unsigned> groupOf;
 };
@@ -127,9 +132,23 @@ FusionCost RowGroups::pressureOf(ArrayRef<Operation *> ops) const {
   return cost;
 }
 
-/// What keeps `ops`, those of both groups and the cuts between them, from being one kernel.
-std::optional<FusionRefusal> RowGroups::whyNot(ArrayRef<Operation *> ops, const Group &a,
-                                               const Group &b) {
+/// What one kernel of `ops` saves and recomputes; `pressure` is theirs.
+static FusionCost worthOf(ArrayRef<Operation *> ops, const FusionCost &pressure) {
+  FusionCost worth = costOf(ops);
+  worth.recomputedOperations = pressure.recomputedOperations;
+  return worth;
+}
+
+const FusionCost &RowGroups::worthOf(Group &group) const {
+  if (!group.worth)
+    group.worth = ::worthOf(group.ops, pressureOf(group.ops));
+  return *group.worth;
+}
+
+/// What keeps `ops`, those of both groups and the cuts between them, from being one kernel; else
+/// `worth` is what it saves.
+std::optional<FusionRefusal> RowGroups::whyNot(ArrayRef<Operation *> ops, Group &a, Group &b,
+                                               FusionCost &worth) {
   if (std::optional<RowObstacle> obstacle = whyNotRowProgram(ops))
     return FusionRefusal{obstacle->predicate,
                          obstacle->op->getName().getStringRef().str() + " " + obstacle->reason};
@@ -142,13 +161,10 @@ std::optional<FusionRefusal> RowGroups::whyNot(ArrayRef<Operation *> ops, const 
   FusionCost more = pressureOf(ops);
   if (std::optional<FusionRefusal> refusal = fuser.check(ops, more))
     return refusal;
-  auto saved = [&](ArrayRef<Operation *> part, int64_t tokens) {
-    FusionCost cost = costOf(part);
-    cost.recomputedOperations = pressureOf(part).recomputedOperations;
-    return secondsSaved(cost, fuser.figures(), tokens);
-  };
+  worth = ::worthOf(ops, more);
   for (int64_t tokens : judgedTokens) {
-    double lost = saved(a.ops, tokens) + saved(b.ops, tokens) - saved(ops, tokens);
+    auto saved = [&](const FusionCost &cost) { return secondsSaved(cost, fuser.figures(), tokens); };
+    double lost = saved(worthOf(a)) + saved(worthOf(b)) - saved(worth);
     if (lost > 0)
       return FusionRefusal{predicate::cost,
                            "together they would take longer than apart",
@@ -158,15 +174,23 @@ std::optional<FusionRefusal> RowGroups::whyNot(ArrayRef<Operation *> ops, const 
 }
 
 std::optional<FusionRefusal> RowGroups::join(unsigned a, unsigned b, ArrayRef<Operation *> views) {
+  int64_t count = int64_t(groups[a].ops.size() + groups[b].ops.size());
+  if (count > maxOps)
+    return FusionRefusal{predicate::operations,
+                         "together they are " + std::to_string(count) +
+                             " operations, more than " + std::to_string(maxOps),
+                         {{"operations", count}, {"limit", maxOps}}};
   SmallVector<Operation *> ops = groups[a].ops;
   llvm::append_range(ops, groups[b].ops);
   llvm::append_range(ops, views);
   ops = inOrder(ops);
-  if (std::optional<FusionRefusal> refusal = whyNot(ops, groups[a], groups[b]))
+  FusionCost worth;
+  if (std::optional<FusionRefusal> refusal = whyNot(ops, groups[a], groups[b], worth))
     return refusal;
   for (Operation *op : ops)
     groupOf[op] = a;
   groups[a].ops = std::move(ops);
+  groups[a].worth = worth;
   groups[a].hasGrown = true;
   llvm::append_range(groups[a].fusions, groups[b].fusions);
   groups[b].ops.clear();
@@ -198,16 +222,25 @@ void RowGroups::growAlongValues() {
 
 /// Groups that read the same rows become one, which reads them once.
 void RowGroups::growBesideOthers() {
-  for (unsigned a = 0; a < groups.size(); ++a)
+  for (unsigned a = 0; a < groups.size(); ++a) {
+    // As long as neither grows, the answer stays.
+    llvm::DenseSet<unsigned> refused;
     for (unsigned i = 0; i < groups[a].ops.size(); ++i)
       for (Value operand : groups[a].ops[i]->getOperands()) {
         if (!isa<RankedTensorType>(operand.getType()) || weightBehind(operand))
           continue;
-        for (Operation *user : llvm::to_vector(operand.getUsers()))
-          if (auto other = groupOf.find(user);
-              other != groupOf.end() && user->getBlock() == &block && other->second != a)
-            (void)join(a, other->second, {});
+        for (Operation *user : llvm::to_vector(operand.getUsers())) {
+          auto other = groupOf.find(user);
+          if (other == groupOf.end() || user->getBlock() != &block || other->second == a ||
+              refused.contains(other->second))
+            continue;
+          if (unsigned b = other->second; join(a, b, {}))
+            refused.insert(b);
+          else
+            refused.clear();
+        }
       }
+  }
 }
 
 /// Cuts of heads that both sides read stay on both sides.
@@ -255,7 +288,7 @@ struct FuseRowsPass : FusionPassOver<llmc::llm::impl::FuseRowsPassBase<FuseRowsP
       return WalkResult::advance();
     });
     for (Block *block : blocks)
-      RowGroups(*block, fuser, maxRow).run();
+      RowGroups(*block, fuser, maxRow, maxOps).run();
   }
 };
 } // namespace

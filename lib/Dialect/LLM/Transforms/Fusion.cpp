@@ -74,7 +74,7 @@ struct Placement {
 static Placement place(ArrayRef<Operation *> ops) {
   Placement placement;
   llvm::DenseSet<Operation *> fused(ops.begin(), ops.end()), fusedOrBehind = fused, behind;
-  // What has left its place so far: an op that stays in front passes them all.
+  // What has effects and has left its place so far: an op that stays in front passes them all.
   SmallVector<Operation *> passed;
   for (Operation *op = ops.front(); op; op = op->getNextNode()) {
     bool isFused = fused.contains(op);
@@ -83,7 +83,8 @@ static Placement place(ArrayRef<Operation *> ops) {
       return placement;
     }
     bool movesBehind = !isFused && readsAnyOf(op, fusedOrBehind);
-    for (Operation *earlier : passed) {
+    bool hasEffects = !isMemoryEffectFree(op);
+    for (Operation *earlier : hasEffects ? ArrayRef(passed) : ArrayRef<Operation *>()) {
       // A fused op overtakes only what moves behind; the rest keeps its order.
       bool overtakes = isFused ? behind.contains(earlier) : !movesBehind;
       if (overtakes && effectsConflict(earlier, op)) {
@@ -99,7 +100,7 @@ static Placement place(ArrayRef<Operation *> ops) {
       fusedOrBehind.insert(op);
       placement.behind.push_back(op);
     }
-    if (isFused || movesBehind)
+    if (hasEffects && (isFused || movesBehind))
       passed.push_back(op);
     if (op == ops.back())
       break;

@@ -85,8 +85,9 @@ static SmallVector<FusionPattern> &patternTable() {
         predicate::roundingPoint}},
       {"rows", FusionFamily::Row, "Operations along rows, whatever they are",
        create<FuseRowsPassOptions, createFuseRowsPass>,
-       {predicate::producer, predicate::sameShape, predicate::width, predicate::kernel,
-        predicate::collective, predicate::convex, predicate::effectOrder, predicate::roundingPoint,
+       {predicate::producer, predicate::sameShape, predicate::width, predicate::operations,
+        predicate::kernel, predicate::collective, predicate::convex, predicate::effectOrder,
+        predicate::roundingPoint,
         predicate::registers, predicate::scratch, predicate::cost}, /*grows=*/true},
   };
   return table;
@@ -139,6 +140,7 @@ ArrayRef<FusionPredicate> llm::fusionPredicates() {
       {predicate::registers, "The values of a row that are alive at once fit into registers"},
       {predicate::scratch, "The rows that are kept between passes stay close to the thread"},
       {predicate::width, "The rows are not longer than the kernel takes"},
+      {predicate::operations, "The kernel has no more operations than its pattern allows"},
       {predicate::sameInput, "The operations read the same value"},
       {predicate::sameStorage, "The weights are stored alike"},
       {predicate::sameShape, "The operations work on equally many rows and elements"},

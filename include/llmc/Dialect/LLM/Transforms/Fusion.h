@@ -126,6 +126,7 @@ inline constexpr llvm::StringLiteral cost = "cost";
 inline constexpr llvm::StringLiteral registers = "registers";
 inline constexpr llvm::StringLiteral scratch = "scratch";
 inline constexpr llvm::StringLiteral width = "width";
+inline constexpr llvm::StringLiteral operations = "operations";
 inline constexpr llvm::StringLiteral sameInput = "same-input";
 inline constexpr llvm::StringLiteral sameStorage = "same-storage";
 inline constexpr llvm::StringLiteral sameShape = "same-shape";

@@ -198,7 +198,9 @@ def FuseRouterPass : LLM_FusionPass<"router", [
 
 def FuseRowsPass : LLM_FusionPass<"rows", [
     Option<"maxRow", "max-row", "int64_t", "16384",
-           "Longest row to fuse, in elements; rows of which no element needs another are cut.">]> {
+           "Longest row to fuse, in elements; rows of which no element needs another are cut.">,
+    Option<"maxOps", "max-ops", "int64_t", "128",
+           "Most operations of one fusion: the time to compile a kernel grows faster than it.">]> {
   let summary = "Operations along rows as one fusion, whatever they are";
   let description = [{
     Before: operations on rows (norms, sums, products and other arithmetic of elements,
