@@ -4,11 +4,15 @@
 #include "llmc/Frontend/Description.h"
 #include "llmc/Frontend/DescriptionOptions.h"
 #include "llmc/Frontend/Diff.h"
+#include "llmc/Pipelines/ArtifactReport.h"
 #include "llmc/Pipelines/CompileFlags.h"
 #include "llmc/Pipelines/DumpDiff.h"
 #include "llmc/Support/Error.h"
+#include "llmc/Support/Printable.h"
 
 #include <CLI/CLI.hpp>
+#include <filesystem>
+#include <fstream>
 #include <iostream>
 
 namespace llmc {
@@ -20,14 +24,32 @@ struct DiffArguments {
   DescriptionOptions descriptions;
 };
 
-/// Where one is a dump, both have to be.
-bool areDumps(const DiffArguments &arguments) {
-  bool a = arguments.a.ends_with(".mlir"), b = arguments.b.ends_with(".mlir");
+/// By its name, or as MLIR bytecode, which whoever reads dumps refuses with what to do.
+bool isDump(const std::string &path) {
+  if (path.ends_with(".mlir"))
+    return true;
+  std::error_code error;
+  char magic[4] = {};
+  return std::filesystem::is_regular_file(path, error) &&
+         std::ifstream(path, std::ios::binary).read(magic, sizeof magic) &&
+         std::string_view(magic, sizeof magic) == "ML\xefR";
+}
+
+/// Where one is `what`, both have to be.
+bool areBoth(const DiffArguments &arguments, bool (*is)(const std::string &), const char *what) {
+  bool a = is(arguments.a), b = is(arguments.b);
   if (a != b)
-    throw UsageError((a ? arguments.a : arguments.b) + " is a dump and " +
+    throw UsageError((a ? arguments.a : arguments.b) + " is " + what + " and " +
                      (a ? arguments.b : arguments.a) +
-                     " is none; give two models, or two .mlir of --dump-phases or --emit");
+                     " is none; give two models, two artifacts, or two .mlir of --dump-phases or "
+                     "--emit");
   return a;
+}
+
+template <typename Difference>
+void print(const Difference &diff, bool json) {
+  std::cout << (json ? diff.toJson() : printable(diff.toText()));
+  std::cout.flush();
 }
 } // namespace
 
@@ -35,11 +57,11 @@ void addDiffCommand(CLI::App &app, int &exitCode) {
   auto arguments = std::make_shared<DiffArguments>();
   CLI::App *command =
       app.add_subcommand("diff",
-                         "What differs between two models, or two dumps of one? Needs no weights");
+                         "What differs between two models, two artifacts, or two dumps? Needs no weights");
   command
       ->add_option("model_a", arguments->a,
                    "Folder with config.json, the config.json itself, .gguf, description, a name "
-                   "of the catalogue, or the .mlir of a dump")
+                   "of the catalogue, an artifact, or the .mlir of a dump")
       ->required();
   command->add_option("model_b", arguments->b, "The other one")->required();
   command->add_flag("--json", arguments->json, "Print one JSON object (docs/Diff.md)");
@@ -47,24 +69,23 @@ void addDiffCommand(CLI::App &app, int &exitCode) {
                       "Config key that may be unknown (repeatable)");
   command->callback([arguments, &exitCode] {
     exitCode = 0;
-    if (areDumps(*arguments)) {
-      DumpDiff diff = diffDumps(arguments->a, arguments->b);
-      std::cout << (arguments->json ? diff.toJson() : diff.toText());
-      std::cout.flush();
-      return;
-    }
+    const std::string &a = arguments->a, &b = arguments->b;
+    if (areBoth(*arguments, isDump, "a dump"))
+      return print(diffDumps(a, b), arguments->json);
+    if (areBoth(*arguments, isArtifact, "an artifact"))
+      return print(diffArtifacts(ArtifactReport::read(a), ArtifactReport::read(b)),
+                   arguments->json);
     frontend::DescriptionSet set;
     addDescriptions(set, arguments->descriptions);
     frontend::InspectOptions options;
     options.acceptKeys = arguments->descriptions.acceptKeys;
     frontend::ModelDiff diff =
-        frontend::diffModels(openModel(arguments->a), openModel(arguments->b), set, options);
+        frontend::diffModels(openModel(a), openModel(b), set, options);
     // What is not known of a model may differ as well.
     for (const frontend::DiffSide *side : {&diff.a, &diff.b})
       for (const std::string &reason : side->report.reasons)
-        std::cerr << "llmc: remark: " << reason << "\n";
-    std::cout << (arguments->json ? diff.toJson() : diff.toText());
-    std::cout.flush();
+        std::cerr << "llmc: remark: " << printable(reason) << "\n";
+    print(diff, arguments->json);
   });
 }
 

@@ -4,11 +4,13 @@
 #include "llmc/Frontend/Description.h"
 #include "llmc/Frontend/DescriptionOptions.h"
 #include "llmc/Frontend/Inspect.h"
+#include "llmc/Pipelines/ArtifactReport.h"
 #include "llmc/Pipelines/CompileFlags.h"
 #include "llmc/Pipelines/Compiler.h"
 #include "llmc/Pipelines/GapReport.h"
 #include "llmc/Pipelines/ModelContext.h"
 #include "llmc/Support/Error.h"
+#include "llmc/Support/Printable.h"
 #include "llmc/Support/Target.h"
 
 #include "llvm/ADT/StringExtras.h"
@@ -153,8 +155,8 @@ void addInspectCommand(CLI::App &app, int &exitCode) {
       "inspect", "What is this model, and does it run? Needs no weights (exit 0: yes)");
   command
       ->add_option("model", arguments->model,
-                   "Folder with config.json, the config.json itself, .gguf, description, or a "
-                   "name of the catalogue")
+                   "Folder with config.json, the config.json itself, .gguf, description, a name of "
+                   "the catalogue, or an artifact")
       ->required();
   command->add_flag("--json", arguments->json, "Print one JSON object (docs/Inspect.md)");
   command
@@ -165,6 +167,13 @@ void addInspectCommand(CLI::App &app, int &exitCode) {
                       "Config key that may be unknown (repeatable)");
   addExtensionFlags(*command, arguments->phase);
   command->callback([arguments, &exitCode] {
+    if (isArtifact(arguments->model)) {
+      ArtifactReport report = ArtifactReport::read(arguments->model);
+      std::cout << (arguments->json ? report.toJson() : printable(report.toText()));
+      std::cout.flush();
+      exitCode = 0;
+      return;
+    }
     findChip(*arguments);
     frontend::DescriptionSet set;
     addDescriptions(set, arguments->descriptions);

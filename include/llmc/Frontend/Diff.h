@@ -47,6 +47,13 @@ struct DiffEntry {
   std::optional<std::string> a, b;
 };
 
+/// What differs between two sets of texts, by their names.
+std::vector<DiffEntry> compareTexts(const std::map<std::string, std::string> &a,
+                                    const std::map<std::string, std::string> &b);
+/// A section as docs/Diff.md says, and its lines for people under `title`; no lines without entries.
+Json diffList(const std::vector<DiffEntry> &entries);
+std::string diffLines(const std::string &title, const std::vector<DiffEntry> &entries);
+
 /// The differences between two models; see docs/Diff.md for the published form.
 struct ModelDiff {
   DiffSide a, b;

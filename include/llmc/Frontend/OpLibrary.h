@@ -24,6 +24,14 @@ namespace llmc::frontend {
 /// Empty where it can.
 std::string whyNotParsed(const std::string &path);
 
+/// A file of an op library, as artifacts record it.
+struct OpLibraryFile {
+  /// Without its folder.
+  std::string name;
+  /// Of the text that was read, 64 lower-case hexadecimal digits.
+  std::string sha256;
+};
+
 class OpLibrary {
 public:
   /// Reads and checks files. Throws InputError with file, line and function.
@@ -34,12 +42,18 @@ public:
   std::shared_ptr<const OpSignatures> sharedSignatures() const { return ops; }
   /// The definition of an operation, null for one that no library has.
   mlir::func::FuncOp find(llvm::StringRef op) const { return functions.lookup(op); }
+  /// In the order in which they were given.
+  const std::vector<OpLibraryFile> &allFiles() const { return files; }
+  /// The file that defines an operation which `find` knows.
+  const OpLibraryFile &fileOf(llvm::StringRef op) const { return files[fileNumbers.at(op)]; }
 
 private:
   void addFile(const std::string &file, mlir::MLIRContext &context);
 
   std::vector<mlir::OwningOpRef<mlir::ModuleOp>> modules;
   llvm::StringMap<mlir::func::FuncOp> functions;
+  std::vector<OpLibraryFile> files;
+  llvm::StringMap<size_t> fileNumbers;
   std::shared_ptr<OpSignatures> ops = std::make_shared<OpSignatures>();
 };
 

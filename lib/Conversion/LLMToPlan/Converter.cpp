@@ -529,9 +529,16 @@ LogicalResult Converter::run() {
       context, options.device.empty() ? options.target : options.device,
       target->triple.empty() ? llvm::sys::getDefaultTargetTriple() : std::string(target->triple));
   program = plan::ProgramOp::create(b, module.getLoc(), producer, model, device, limits, ranks);
+  SmallVector<Attribute> accepted;
   if (int64_t folded = number("folded_scales"))
-    program.setAcceptedAttr(b.getArrayAttr(plan::AcceptedAttr::get(
-        context, "fold-scales", std::to_string(folded) + " constant factors")));
+    accepted.push_back(plan::AcceptedAttr::get(context, "fold-scales",
+                                               std::to_string(folded) + " constant factors"));
+  if (auto libraries = facts.getAs<ArrayAttr>("op_libraries"))
+    for (auto file : libraries.getAsRange<ArrayAttr>())
+      accepted.push_back(plan::AcceptedAttr::get(
+          context, ("op-library " + cast<StringAttr>(file[0]).getValue()).str(),
+          ("sha256 " + cast<StringAttr>(file[1]).getValue()).str()));
+  program.setAcceptedAttr(b.getArrayAttr(accepted));
   declare.setInsertionPointToEnd(&program.getBody().front());
   names[main.getName()]++;
   functionName = main.getName().str();

@@ -299,6 +299,11 @@ void compareSides(ModelDiff &diff) {
 
 } // namespace
 
+std::vector<DiffEntry> compareTexts(const std::map<std::string, std::string> &a,
+                                    const std::map<std::string, std::string> &b) {
+  return compareMaps(a, b, [](const std::string &text) { return text; });
+}
+
 ModelDiff diffModels(std::shared_ptr<const ModelSource> a, std::shared_ptr<const ModelSource> b,
                      DescriptionSet &descriptions, const InspectOptions &options) {
   ModelDiff diff;

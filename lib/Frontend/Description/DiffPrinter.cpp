@@ -18,6 +18,39 @@ static Json sideOf(const DiffSide &side) {
   return out;
 }
 
+Json diffList(const std::vector<DiffEntry> &entries) {
+  Json list = Json::makeArray();
+  for (const DiffEntry &entry : entries) {
+    Json item = Json::makeObject();
+    item.set("name", Json::makeString(entry.name));
+    item.set("a", entry.a ? Json::makeString(*entry.a) : Json());
+    item.set("b", entry.b ? Json::makeString(*entry.b) : Json());
+    list.items.push_back(std::move(item));
+  }
+  return list;
+}
+
+/// A value in a line for people.
+static std::string shortened(const std::string &text) {
+  constexpr size_t most = 160;
+  return text.size() <= most ? text : text.substr(0, most - 3) + "...";
+}
+
+std::string diffLines(const std::string &title, const std::vector<DiffEntry> &entries) {
+  if (entries.empty())
+    return "";
+  std::string out = title + "\n";
+  for (const DiffEntry &entry : entries) {
+    if (!entry.a)
+      out += "  only b: " + entry.name + " = " + shortened(*entry.b) + "\n";
+    else if (!entry.b)
+      out += "  only a: " + entry.name + " = " + shortened(*entry.a) + "\n";
+    else
+      out += "  " + entry.name + ": " + shortened(*entry.a) + " -> " + shortened(*entry.b) + "\n";
+  }
+  return out;
+}
+
 namespace {
 struct Section {
   const char *key, *title;
@@ -40,24 +73,9 @@ std::string ModelDiff::toJson() const {
   root.set("a", sideOf(a));
   root.set("b", sideOf(b));
   root.set("equal", Json::makeBool(equal()));
-  for (const Section &section : sections) {
-    Json list = Json::makeArray();
-    for (const DiffEntry &entry : this->*section.entries) {
-      Json item = Json::makeObject();
-      item.set("name", Json::makeString(entry.name));
-      item.set("a", entry.a ? Json::makeString(*entry.a) : Json());
-      item.set("b", entry.b ? Json::makeString(*entry.b) : Json());
-      list.items.push_back(std::move(item));
-    }
-    root.set(section.key, std::move(list));
-  }
+  for (const Section &section : sections)
+    root.set(section.key, diffList(this->*section.entries));
   return root.dump() + "\n";
-}
-
-/// A value in a line for people.
-static std::string shortened(const std::string &text) {
-  constexpr size_t most = 160;
-  return text.size() <= most ? text : text.substr(0, most - 3) + "...";
 }
 
 std::string ModelDiff::toText() const {
@@ -66,20 +84,8 @@ std::string ModelDiff::toText() const {
                     ", description " + b.description + "\n";
   if (equal())
     return out + "no differences\n";
-  for (const Section &section : sections) {
-    const std::vector<DiffEntry> &entries = this->*section.entries;
-    if (entries.empty())
-      continue;
-    out += std::string(section.title) + "\n";
-    for (const DiffEntry &entry : entries) {
-      if (!entry.a)
-        out += "  only b: " + entry.name + " = " + shortened(*entry.b) + "\n";
-      else if (!entry.b)
-        out += "  only a: " + entry.name + " = " + shortened(*entry.a) + "\n";
-      else
-        out += "  " + entry.name + ": " + shortened(*entry.a) + " -> " + shortened(*entry.b) + "\n";
-    }
-  }
+  for (const Section &section : sections)
+    out += diffLines(section.title, this->*section.entries);
   return out;
 }
 

@@ -78,8 +78,9 @@ ModelSource ModelSource::open(const std::string &path) {
     source.configFile = (given / "config.json").string();
     if (!fs::is_regular_file(source.configFile, error) &&
         fs::is_regular_file(given / "manifest.json", error))
-      throw InputError(path + ": is an artifact, which is compiled already: `llmc run` and `llmc "
-                              "verify` take it. Name the model that it was made of");
+      throw InputError(path + ": is an artifact, which is compiled already: `llmc run`, `llmc "
+                              "verify`, `llmc inspect` and `llmc diff` take it. Name the model that "
+                              "it was made of");
     if (!fs::is_regular_file(source.configFile, error))
       throw InputError(path + ": the folder holds no config.json; name a Hugging Face folder, a "
                               "GGUF file or a description");

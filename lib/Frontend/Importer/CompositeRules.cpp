@@ -3,6 +3,8 @@
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 
+#include <set>
+
 namespace llmc::frontend {
 
 Importer::Results Importer::composite(const OpCall &call, func::FuncOp definition) {
@@ -44,6 +46,24 @@ Importer::Results Importer::composite(const OpCall &call, func::FuncOp definitio
                                     b.getStringAttr(call.name),
                                     FlatSymbolRefAttr::get(known->made), inputs, settings)
                     .getResult(0));
+}
+
+/// As facts of the model, which outlive the composites.
+void Importer::recordLibraries() {
+  std::set<std::pair<std::string, std::string>> called;
+  for (const Composite &composite : composites) {
+    auto op = composite.definition->getAttrOfType<StringAttr>("llm.implements");
+    const OpLibraryFile &file = library->fileOf(op.getValue());
+    called.emplace(file.name, file.sha256);
+  }
+  if (called.empty())
+    return;
+  SmallVector<Attribute> list;
+  for (const auto &[name, sha256] : called)
+    list.push_back(b.getStrArrayAttr({name, sha256}));
+  NamedAttrList facts((*module)->getAttrOfType<DictionaryAttr>("llm.model"));
+  facts.set("op_libraries", b.getArrayAttr(list));
+  (*module)->setAttr("llm.model", facts.getDictionary(&context));
 }
 
 } // namespace llmc::frontend

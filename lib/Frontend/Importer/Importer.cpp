@@ -536,6 +536,7 @@ OwningOpRef<ModuleOp> Importer::run() {
   for (uint32_t kind = 0; kind < model.kinds.size(); ++kind)
     emitKind(kind);
   emitFamilies();
+  recordLibraries();
   return std::move(module);
 }
 

@@ -121,6 +121,8 @@ private:
   void emitKind(uint32_t kind);
   void emitEntry();
   void emitFamilies();
+  /// The op libraries that composites come from, with the hashes of their files.
+  void recordLibraries();
   DenseF32ArrayAttr constantsOf(const WeightFamily &family, const std::set<int64_t> &layers);
 
   const ResolvedModel &model;

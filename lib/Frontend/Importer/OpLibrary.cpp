@@ -8,8 +8,11 @@
 #include "mlir/IR/Diagnostics.h"
 #include "mlir/IR/Verifier.h"
 #include "mlir/Parser/Parser.h"
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/MemoryBuffer.h"
+#include "llvm/Support/Path.h"
+#include "llvm/Support/SHA256.h"
 
 #include <set>
 
@@ -151,6 +154,11 @@ static OpSignature signatureOf(func::FuncOp function, const std::string &file) {
 void OpLibrary::addFile(const std::string &file, MLIRContext &context) {
   if (std::string problem = whyNotParsed(file); !problem.empty())
     throw InputError(file + ": " + problem);
+  // What is recorded is what is parsed.
+  auto text = llvm::MemoryBuffer::getFile(file);
+  if (!text)
+    throw InputError(file + ": cannot be read: " + text.getError().message());
+  StringRef content = (*text)->getBuffer();
   std::string message;
   OwningOpRef<ModuleOp> module;
   {
@@ -162,7 +170,7 @@ void OpLibrary::addFile(const std::string &file, MLIRContext &context) {
     // What no dialect has is named by signatureOf.
     bool allowed = context.allowsUnregisteredDialects();
     context.allowUnregisteredDialects(true);
-    module = parseSourceFile<ModuleOp>(file, &context);
+    module = parseSourceString<ModuleOp>(content, &context, file);
     context.allowUnregisteredDialects(allowed);
   }
   if (!module)
@@ -177,10 +185,14 @@ void OpLibrary::addFile(const std::string &file, MLIRContext &context) {
     std::string name = signature.name;
     ops->add(std::move(signature));
     functions[name] = function;
+    fileNumbers[name] = files.size();
   }
   if (!any)
     throw InputError(file + ": no function is marked llm.implements, so it defines no operation");
   modules.push_back(std::move(module));
+  files.push_back({llvm::sys::path::filename(file).str(),
+                   llvm::toHex(llvm::SHA256::hash(llvm::arrayRefFromStringRef(content)),
+                               /*LowerCase=*/true)});
 }
 
 std::shared_ptr<const OpLibrary> OpLibrary::read(const std::vector<std::string> &files,

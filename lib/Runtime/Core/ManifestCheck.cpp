@@ -1,6 +1,6 @@
 //===- ManifestCheck.cpp - what a manifest may not say --------------------===//
 //
-// References, files, arenas, slices, weights, states, kernels and ranks. Steps
+// References, files, arenas, slices, weights, states, kernels, ranks and exceptions. Steps
 // are the subject of ManifestSteps.cpp.
 //
 //===----------------------------------------------------------------------===//
@@ -319,6 +319,33 @@ void Checker::checkRanks() {
   }
 }
 
+/// Of code of the user's own the file's hash is told: `sha256 DIGITS`, behind the name of an object.
+void Checker::checkAccepted() {
+  if (manifest.accepted.size() > largestList)
+    fail("accepted", "holds " + std::to_string(manifest.accepted.size()) + " entries, more than " +
+                         std::to_string(largestList));
+  for (size_t i = 0; i < manifest.accepted.size(); ++i) {
+    const auto &[key, value] = manifest.accepted[i];
+    std::string path = place("accepted", i);
+    if (key.empty())
+      fail(path + ".key", "is empty");
+    bool isKernel = key.starts_with("user-kernel ");
+    bool isFile = key.starts_with("op-library ");
+    if (!isKernel && !isFile)
+      continue;
+    if (key.back() == ' ')
+      fail(path + ".key", "'" + key + "' names nothing");
+    constexpr std::string_view mark = "sha256 ";
+    size_t at = value.rfind(mark);
+    bool isPlaced = at != std::string::npos &&
+                    (isFile ? at == 0 : at > 1 && value[at - 1] == ' ');
+    if (!isPlaced || !isSha256(std::string_view(value).substr(at + mark.size())))
+      fail(path + ".value", "'" + value + "' of '" + key + "' is not '" +
+                                (isKernel ? "OBJECT " : "") +
+                                "sha256 ' and 64 lower-case hexadecimal digits");
+  }
+}
+
 } // namespace detail
 
 void checkManifest(Manifest &manifest, std::string_view name) {
@@ -342,6 +369,7 @@ void checkManifest(Manifest &manifest, std::string_view name) {
   checker.checkStates();
   checker.checkKernels();
   checker.checkEntries();
+  checker.checkAccepted();
   checkExtents(manifest, manifest.largest(limits.blocks, 1), name);
 }
 

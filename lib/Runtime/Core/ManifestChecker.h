@@ -34,6 +34,7 @@ public:
   void checkStates();
   void checkKernels();
   void checkEntries();
+  void checkAccepted();
 
 private:
   /// The repeat a step stands in.

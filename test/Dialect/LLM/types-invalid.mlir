@@ -191,6 +191,16 @@ module attributes {llm.model = {note = {}}} {}
 
 // -----
 
+// expected-error @+1 {{'llm.model' key 'op_libraries' must be a list of [file name, 64 lower-case hexadecimal digits of its sha256] but is "dyt.mlir"}}
+module attributes {llm.model = {op_libraries = "dyt.mlir"}} {}
+
+// -----
+
+// expected-error @+1 {{must be a list of [file name, 64 lower-case hexadecimal digits of its sha256] but is [["dyt.mlir", "AB"]]}}
+module attributes {llm.model = {op_libraries = [["dyt.mlir", "AB"]]}} {}
+
+// -----
+
 // expected-error @+1 {{'llm.fast' is not an attribute of the llm dialect: expected llm.entry, llm.model, llm.implements, llm.settings or llm.bind}}
 func.func private @unknown() attributes {llm.fast}
 

@@ -70,6 +70,17 @@ TEST(Manifest, TakesConstantsAndZerosAsSources) {
   EXPECT_EQ(m.weights[0].sources[1].values, (std::vector<float>{0.5f, -3.0f}));
 }
 
+TEST(Manifest, KnowsWhatWasAccepted) {
+  json manifest = standalone();
+  std::string digest = "sha256 " + std::string(64, 'b');
+  manifest["accepted"] = {{{"key", "op-library dyt.mlir"}, {"value", digest}},
+                          {{"key", "user-kernel fast"}, {"value", "fast 2.o " + digest}},
+                          {{"key", "rope.scaling"}, {"value", ""}}};
+  Manifest m = parseManifest(manifest.dump());
+  ASSERT_EQ(m.accepted.size(), 3u);
+  EXPECT_EQ(m.accepted[0].value, digest);
+}
+
 TEST(Manifest, SizesAndItems) {
   Size size{1, 2, 3, 4, 5, 6};
   EXPECT_EQ(size.evaluate({10, 20, 30, 40, 50}), 1 + 20 + 60 + 120 + 200 + 300);
@@ -92,6 +103,11 @@ struct Mutation {
 
 json &step(json &m, int index) { return m["entries"][0]["steps"][size_t(index)]; }
 json &body(json &m, int index) { return step(m, 2)["repeat"]["steps"][size_t(index)]; }
+
+const std::string digest = "sha256 " + std::string(64, 'b');
+void accept(json &m, const std::string &key, const std::string &value) {
+  m["accepted"] = {{{"key", key}, {"value", value}}};
+}
 
 const Mutation mutations[] = {
     {"format", [](json &m) { m["format"] = "other"; }, "format: is 'other'"},
@@ -117,6 +133,17 @@ const Mutation mutations[] = {
     {"text", [](json &m) { m["model"]["name"] = 3; }, "model.name: is a number instead"},
     {"vocab32", [](json &m) { m["model"]["vocab_size"] = int64_t(1) << 40; }, "32 bits"},
     {"outputs", [](json &m) { m["limits"]["max_outputs"] = 17; }, "limits.max_outputs: is more"},
+    {"acceptedKey", [](json &m) { accept(m, "", "x"); }, "accepted[0].key: is empty"},
+    {"acceptedNothing", [](json &m) { accept(m, "op-library ", digest); },
+     "accepted[0].key: 'op-library ' names nothing"},
+    {"libraryHash", [](json &m) { accept(m, "op-library a.mlir", "sha256 12"); },
+     "accepted[0].value: 'sha256 12' of 'op-library a.mlir' is not"},
+    {"libraryText", [](json &m) { accept(m, "op-library a.mlir", "b " + digest); },
+     "accepted[0].value"},
+    {"kernelObject", [](json &m) { accept(m, "user-kernel k", digest); },
+     "is not 'OBJECT sha256 ' and 64 lower-case hexadecimal digits"},
+    {"kernelHash", [](json &m) { accept(m, "user-kernel k", "k.o " + digest + "0"); },
+     "accepted[0].value"},
     {"lengths", [](json &m) { m["recompute_beyond"] = {8, 8}; },
      "recompute_beyond: has 8 behind 8; lengths ascend"},
     {"noLength", [](json &m) { m["recompute_beyond"] = {0}; }, "recompute_beyond[0]: is 0"},

@@ -54,6 +54,20 @@ static bool isPlainFact(Attribute value) {
   return isa<StringAttr, IntegerAttr, FloatAttr, DenseI64ArrayAttr, DenseI32ArrayAttr>(value);
 }
 
+/// Name and hash of a file that the program came from: [["dyt.mlir", "64 digits"], ...].
+static bool isFileList(Attribute value) {
+  auto list = dyn_cast<ArrayAttr>(value);
+  return list && llvm::all_of(list, [](Attribute entry) {
+    auto file = dyn_cast<ArrayAttr>(entry);
+    if (!file || file.size() != 2 || !llvm::all_of(file, llvm::IsaPred<StringAttr>))
+      return false;
+    StringRef name = cast<StringAttr>(file[0]).getValue();
+    StringRef digest = cast<StringAttr>(file[1]).getValue();
+    return !name.empty() && digest.size() == 64 &&
+           digest.find_first_not_of("0123456789abcdef") == StringRef::npos;
+  });
+}
+
 static LogicalResult verifyModelFacts(Operation *op, Attribute value) {
   auto facts = dyn_cast<DictionaryAttr>(value);
   if (!facts)
@@ -73,6 +87,11 @@ static LogicalResult verifyModelFacts(Operation *op, Attribute value) {
                                  << "' must be a positive integer but is " << fact.getValue();
       continue;
     }
+    if (key == "op_libraries" && !isFileList(fact.getValue()))
+      return op->emitOpError() << "'llm.model' key '" << key
+                               << "' must be a list of [file name, 64 lower-case hexadecimal "
+                                  "digits of its sha256] but is "
+                               << fact.getValue();
     if (!isPlainFact(fact.getValue()))
       return op->emitOpError() << "'llm.model' key '" << key
                                << "' must be a string, number, flag or list but is "
