@@ -45,11 +45,20 @@ std::shared_ptr<const frontend::ModelSource> openModel(const std::string &path) 
   return frontend::Catalogue(sharedFiles() + "/models/catalogue").open(path);
 }
 
+FusionFigures fusionFiguresOf(const TargetInfo &target) {
+  std::string folder = sharedFiles() + "/targets", name(target.name);
+  if (!llvm::is_contained(frontend::TargetFile::names(folder), name))
+    return target.fusion;
+  return frontend::TargetFile::read(name, folder).fusionFigures(target.fusion);
+}
+
 std::string chooseTarget(const std::string &nameOrFile, PhaseOptions &phase) {
   phase.target = nameOrFile;
-  if (findTarget(nameOrFile))
-    return "";
   std::string folder = sharedFiles() + "/targets";
+  if (const TargetInfo *target = findTarget(nameOrFile)) {
+    phase.figures = fusionFiguresOf(*target);
+    return "";
+  }
   bool isKnown = llvm::is_contained(frontend::TargetFile::names(folder), nameOrFile);
   if (!isKnown && !llvm::sys::fs::exists(nameOrFile))
     return "--target=" + nameOrFile + " is no target; known: " + targetNames() +
@@ -60,6 +69,7 @@ std::string chooseTarget(const std::string &nameOrFile, PhaseOptions &phase) {
                      "': 'compiles_as' names none of " + targetNames());
   phase.target = chip.compilesAs;
   phase.device = chip.device;
+  phase.figures = chip.fusionFigures(findTarget(chip.compilesAs)->fusion);
   return "";
 }
 

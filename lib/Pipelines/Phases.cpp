@@ -49,7 +49,9 @@ static void buildOptimize(OpPassManager &pm, const PhaseOptions &options) {
   llm::FusionOptions fusions;
   fusions.disabled = options.disabledFusions;
   fusions.acrossRounding = options.fusionsAcrossRounding;
-  if (const TargetInfo *target = findTarget(options.target))
+  if (options.figures)
+    fusions.figures = *options.figures;
+  else if (const TargetInfo *target = findTarget(options.target))
     fusions.figures = target->fusion;
   // Without fusion the passes still run and report what they would have done.
   if (!options.fusion)

@@ -67,8 +67,13 @@ void findTargetMemory(PlanArguments &arguments, mlir::MLIRContext &context) {
   MemoryRequest &request = arguments.request;
   request.runsHere = arguments.target == "cpu";
   std::string folder = (std::filesystem::path(sharedFiles()) / "targets").string();
+  // The plan is that of the cpu's code, which a file may state other figures for.
+  const TargetInfo &planned = *findTarget(request.phase.target);
+  request.phase.figures = fusionFiguresOf(planned);
   if (!findTarget(arguments.target)) {
     frontend::TargetFile chip = readTarget(arguments.target, folder, context);
+    if (chip.compilesAs == planned.name)
+      request.phase.figures = chip.fusionFigures(planned.fusion);
     if (chip.memoryBytes)
       request.memory = int64_t(chip.memoryBytes->value);
     arguments.target = chip.name;

@@ -6,6 +6,8 @@
 
 #include <gtest/gtest.h>
 
+#include <filesystem>
+
 using namespace llmc;
 using namespace llmc::frontend;
 
@@ -80,6 +82,54 @@ TEST_F(TargetFiles, ExtendsFillsWhatIsNotThere) {
   EXPECT_EQ(chip.compilesAs, "cpu");
   EXPECT_EQ(chip.memoryBytes->value, 3);
   EXPECT_EQ(chip.compute.at("f32").value, 2);
+}
+
+TEST_F(TargetFiles, FiguresOfFusionsAreEachByThemselves) {
+  const std::string rest =
+      R"("about": "a", "compiles_as": "cpu", "memory": "not stated", "compute": "not stated")";
+  folder.write("base.jsonc", R"({ "name": "base", )" + rest + R"(, "fusion": {
+    "launch_seconds": [5e-6, "a"], "vector_registers": [64, "b"] } })");
+  TargetFile chip = read(R"({ "name": "c", "extends": "base", )" + rest + R"(, "fusion": {
+    "launch_seconds": [7e-6, "c"], "thread_bytes": [4096, "d"] } })");
+  FusionFigures figures = chip.fusionFigures({1, 2e9, 3e9, 4, 5});
+  EXPECT_EQ(figures.launchSeconds, 7e-6);
+  EXPECT_EQ(figures.bytesPerSecond, 2e9);
+  EXPECT_EQ(figures.operationsPerSecond, 3e9);
+  EXPECT_EQ(figures.vectorRegisters, 64);
+  EXPECT_EQ(figures.threadBytes, 4096);
+  auto with = [&](const std::string &fusion) {
+    return R"({ "name": "c", )" + rest + R"(, "fusion": )" + fusion + " }";
+  };
+  EXPECT_TRUE(read(with(R"("not stated")")).fusion.empty());
+  fails(with("3"), "'fusion' must be an object, or \"not stated\"");
+  fails(with(R"({ "launch_second": [1e-6, "x"] })"),
+        "'fusion' has no member 'launch_second'; near is launch_seconds; its members are "
+        "launch_seconds, bytes_per_second");
+  fails(with(R"({ "launch_seconds": 1e-6 })"), "'fusion.launch_seconds' must be [number, source]");
+  fails(with(R"({ "launch_seconds": [2, "x"] })"),
+        "'fusion.launch_seconds' is 2; it must be seconds from 1e-12 to 1");
+  fails(with(R"({ "launch_seconds": [0, "x"] })"), "'fusion.launch_seconds' must be positive");
+  fails(with(R"({ "bytes_per_second": [1, "x"] })"), "it must be bytes a second from 1e+06 to 1e+18");
+  fails(with(R"({ "operations_per_second": [1e300, "x"] })"), "operations a second from 1e+06 to");
+  fails(with(R"({ "vector_registers": [31.5, "x"] })"),
+        "is 31.5; it must be a whole number of vectors from 1 to 65536");
+  fails(with(R"({ "thread_bytes": [1e15, "x"] })"), "a whole number of bytes from 1 to 1e+12");
+  fails(R"({ "name": "c", "about": "a", "memory": "not stated", "compute": "not stated",
+        "operators": {}, "fusion": { "launch_seconds": [1e-6, "x"] } })",
+        "'fusion' judges fusions of code that llmc makes, and 'compiles_as'");
+}
+
+// A pass without a target judges as --target=cpu does.
+TEST(ShippedTargets, TheCpuStatesWhatIsAssumed) {
+  auto folder = std::filesystem::path(__FILE__).parent_path() / "../../targets";
+  TargetFile cpu = TargetFile::read("cpu", folder.string());
+  EXPECT_EQ(cpu.fusion.size(), 5u);
+  FusionFigures stated = cpu.fusionFigures({1, 2, 3, 4, 5}), assumed;
+  EXPECT_EQ(stated.launchSeconds, assumed.launchSeconds);
+  EXPECT_EQ(stated.bytesPerSecond, assumed.bytesPerSecond);
+  EXPECT_EQ(stated.operationsPerSecond, assumed.operationsPerSecond);
+  EXPECT_EQ(stated.vectorRegisters, assumed.vectorRegisters);
+  EXPECT_EQ(stated.threadBytes, assumed.threadBytes);
 }
 
 TEST_F(TargetFiles, RefusesWhatItCannotMean) {

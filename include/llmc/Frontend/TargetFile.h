@@ -8,6 +8,7 @@
 #define LLMC_FRONTEND_TARGETFILE_H
 
 #include "llmc/Frontend/Json.h"
+#include "llmc/Support/Target.h"
 
 #include <map>
 #include <optional>
@@ -73,6 +74,11 @@ public:
   /// Operations a second by element type.
   std::map<std::string, SourcedNumber> compute;
   std::map<std::string, CoveredOperator> operators;
+  /// What the file states of FusionFigures, by the members' names in JSON.
+  std::map<std::string, SourcedNumber> fusion;
+
+  /// What fusions are judged by: what the file states, else `defaults`.
+  FusionFigures fusionFigures(FusionFigures defaults) const;
 
   /// Empty when the operator with these facts is covered, and `by` is who; else why it is not.
   std::string whyNotCovered(const std::string &op, const OperatorFacts &facts,

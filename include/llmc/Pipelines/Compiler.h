@@ -86,7 +86,11 @@ struct ImportedModel {
 /// share/llmc of the installation or build tree that this library lies in: models, targets.
 std::string sharedFiles();
 
-/// Sets target and device of the phases: --target names a target of llmc-opt, or a file that
+/// What fusions are judged by on a target of llmc-opt: what the file of its name in
+/// share/llmc/targets states, else what `target` has. Throws InputError for a file that is none.
+FusionFigures fusionFiguresOf(const TargetInfo &target);
+
+/// Sets target, device and figures of the phases: --target names a target of llmc-opt, or a file that
 /// describes a chip and says what it compiles as. A message where it is neither; throws
 /// InputError for a file that is none.
 std::string chooseTarget(const std::string &nameOrFile, PhaseOptions &phase);

@@ -8,6 +8,8 @@
 #ifndef LLMC_PIPELINES_PHASES_H
 #define LLMC_PIPELINES_PHASES_H
 
+#include "llmc/Support/Target.h"
+
 #include "mlir/Pass/PassManager.h"
 #include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/StringRef.h"
@@ -57,6 +59,8 @@ struct PhasePass {
 struct PhaseOptions {
   std::string target = "cpu";
   bool fusion = true;
+  /// What fusions are judged by; absent: what `target` has without a file.
+  std::optional<FusionFigures> figures;
   /// Names of fusions that are not made.
   std::vector<std::string> disabledFusions;
   /// Names of fusions that may keep a value wider than the type that it is rounded to.

@@ -12,7 +12,9 @@
 
 namespace llmc {
 
-/// What decides whether a fusion pays. Each number of the table below says where it is from.
+/// What decides whether a fusion pays (docs/Fusion.md). These stand where neither the target's row
+/// below nor its file (targets/, member `fusion`) has another one; targets/cpu.jsonc states the
+/// same with what each is from.
 struct FusionFigures {
   /// From the end of one launch's work to the start of the next one's.
   double launchSeconds = 2e-6;
@@ -39,16 +41,14 @@ struct TargetInfo {
   int64_t rowThreads;
   /// Shared memory of a block that needs no opt-in.
   int64_t sharedBytes;
+  /// Where its file states none.
   FusionFigures fusion;
 
   bool isGPU() const { return !chip.empty(); }
 };
 
 inline constexpr TargetInfo targetTable[] = {
-    // Launch: measured, docs/Fusion.md says how. Bytes and operations: orders of magnitude of a few
-    // cores. Registers: AVX-512 has 32 vectors of 16 f32 (Intel SDM, volume 1, 15.1). Thread: half
-    // of a 1 MiB second-level cache.
-    {"cpu", "", "", "", 1, 0, 0, {2e-6, 2e10, 5e10, 32, 512 * 1024}},
+    {"cpu", "", "", "", 1, 0, 0, {}},
     // Launch: a launch of a captured graph, order of magnitude (CUDA C++ Programming Guide, graphs).
     // Bytes and operations: datasheets, memory bandwidth and FP32. Registers: 255 of a thread, less
     // addresses (Programming Guide, technical specifications). Thread: sharedBytes.

@@ -177,6 +177,50 @@ void readCompute(TargetFile &target, const std::string &file, const Json &comput
   }
 }
 
+/// A figure of fusions: where it belongs, and within which bounds it is no slip of the pen.
+struct FigureOfFusion {
+  const char *name, *unit;
+  double FusionFigures::*number;
+  int64_t FusionFigures::*count;
+  double least, most;
+};
+constexpr FigureOfFusion figuresOfFusion[] = {
+    {"launch_seconds", "seconds", &FusionFigures::launchSeconds, nullptr, 1e-12, 1},
+    {"bytes_per_second", "bytes a second", &FusionFigures::bytesPerSecond, nullptr, 1e6, 1e18},
+    {"operations_per_second", "operations a second", &FusionFigures::operationsPerSecond, nullptr,
+     1e6, 1e21},
+    {"vector_registers", "vectors", nullptr, &FusionFigures::vectorRegisters, 1, 65536},
+    {"thread_bytes", "bytes", nullptr, &FusionFigures::threadBytes, 1, 1e12}};
+
+std::string shortest(double number) {
+  char buffer[32];
+  return {buffer, std::to_chars(buffer, buffer + sizeof buffer, number).ptr};
+}
+
+/// Each figure by itself: one that is not here is that of what the file extends.
+void readFusion(TargetFile &target, const std::string &file, const Json &fusion) {
+  for (const auto &[name, value] : fusion.members) {
+    auto known = std::find_if(std::begin(figuresOfFusion), std::end(figuresOfFusion),
+                              [&](const FigureOfFusion &one) { return one.name == name; });
+    if (known == std::end(figuresOfFusion)) {
+      std::vector<std::string> names;
+      for (const FigureOfFusion &one : figuresOfFusion)
+        names.emplace_back(one.name);
+      fail(file, value, "'fusion' has no member '" + name + "'" + TargetFile::nearTo(name, names) +
+                            "; its members are " + listOf(names));
+    }
+    SourcedNumber number = sourcedNumber(file, "fusion." + name, value);
+    bool isRight = number.value >= known->least && number.value <= known->most &&
+                   (!known->count || number.value == std::floor(number.value));
+    if (!isRight)
+      fail(file, value.items[0],
+           "'fusion." + name + "' is " + value.items[0].dump() + "; it must be " +
+               (known->count ? "a whole number of " : "") + known->unit + " from " +
+               shortest(known->least) + " to " + shortest(known->most));
+    target.fusion[name] = number;
+  }
+}
+
 /// Which members a target has, of its own or of what it extends.
 struct Seen {
   bool memory = false, compute = false, operators = false;
@@ -188,7 +232,7 @@ void readInto(TargetFile &target, Seen &seen, const std::string &file, const std
   Json json = readJsonFile(file, true);
   needMembers(file, "a target", json,
               {"name", "about", "extends", "compiles_as", "device", "memory", "compute", "links",
-               "operators"});
+               "fusion", "operators"});
   if (const Json *base = json.find("extends")) {
     needKind(file, "extends", *base, base->isString(), "the name of a target");
     constexpr unsigned deepest = 8;
@@ -229,6 +273,8 @@ void readInto(TargetFile &target, Seen &seen, const std::string &file, const std
     needMembers(file, "'links'", *links, {"bytes_per_second"});
     target.linkBytesPerSecond = figure(file, *links, "links", "bytes_per_second");
   }
+  if (const Json *fusion = figures(file, json, "fusion"))
+    readFusion(target, file, *fusion);
   if (const Json *operators = json.find("operators")) {
     seen.operators = true;
     target.operators = coveredOperators(file, *operators);
@@ -333,10 +379,24 @@ TargetFile TargetFile::read(const std::string &nameOrFile, const std::string &fo
   if (!target.device.empty() && target.compilesAs.empty())
     throw InputError(path + ": 'device' is '" + target.device +
                      "', and 'compiles_as', the target whose code it runs, is missing");
+  if (!target.fusion.empty() && target.compilesAs.empty())
+    throw InputError(path + ": 'fusion' judges fusions of code that llmc makes, and 'compiles_as', "
+                            "the target whose code it is, is missing");
   if (!seen.operators && target.compilesAs.empty())
     throw InputError(path + ": has neither 'operators', what is covered, nor 'compiles_as', the "
                             "target of llmc-opt whose kernels cover it");
   return target;
+}
+
+FusionFigures TargetFile::fusionFigures(FusionFigures defaults) const {
+  for (const FigureOfFusion &one : figuresOfFusion)
+    if (auto stated = fusion.find(one.name); stated != fusion.end()) {
+      if (one.count)
+        defaults.*one.count = int64_t(stated->second.value);
+      else
+        defaults.*one.number = stated->second.value;
+    }
+  return defaults;
 }
 
 std::string TargetFile::nearTo(const std::string &name, const std::vector<std::string> &known) {
