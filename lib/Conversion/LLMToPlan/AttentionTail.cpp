@@ -140,12 +140,8 @@ LogicalResult Converter::addTail(const Unit &unit, kernels::AttentionSpec &spec,
     if (op == attention || isa<SplitHeadsOp, MergeHeadsOp, SliceOp>(op))
       continue;
     SmallVector<RowProgram::Node> in;
-    for (Value operand : op->getOperands()) {
-      auto node = read(operand);
-      if (failed(node))
-        return failure();
-      in.push_back(*node);
-    }
+    if (failed(readRowNodes(op->getOperands(), read, in)))
+      return failure();
     nodes[op->getResult(0)] = *addRowNode(program, op, in);
     result = op->getResult(0);
   }

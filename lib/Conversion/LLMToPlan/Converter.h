@@ -83,6 +83,11 @@ kernels::Activation kernelActivation(llm::Activation activation);
 std::optional<kernels::RowProgram::Node> addRowNode(kernels::RowProgram &program,
                                                     mlir::Operation *op,
                                                     llvm::ArrayRef<kernels::RowProgram::Node> in);
+/// Appends what `read` gives for each operand, batches left out; fails where it does.
+mlir::LogicalResult readRowNodes(
+    mlir::ValueRange operands,
+    llvm::function_ref<mlir::FailureOr<kernels::RowProgram::Node>(mlir::Value)> read,
+    llvm::SmallVectorImpl<kernels::RowProgram::Node> &in);
 
 /// The heads that lie side by side in a buffer's rows.
 kernels::HeadRows headRows(const RowBuffer &buffer, unsigned operand);

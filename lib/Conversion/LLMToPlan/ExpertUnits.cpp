@@ -255,7 +255,10 @@ LogicalResult Converter::lowerRouter(const Unit &unit) {
         in.push_back(between.constant(unsigned(uses.size())));
         if (failed(addVector(op->getLoc(), vector)))
           return failure();
-      }
+        return between.constant(number);
+      };
+      if (failed(readRowNodes(op->getOperands().drop_front(), constant, in)))
+        return failure();
       row = *addRowNode(between, op, in);
     }
     between.output(row, 0u);

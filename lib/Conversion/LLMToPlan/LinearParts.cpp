@@ -142,17 +142,19 @@ LogicalResult Converter::addPrologue(const Unit &unit, const LinearParts &parts,
     operand.index = kernels::RowIndex::OutputRow;
   RowProgram::Node row = program.input(operand);
   unsigned number = 1;
+  auto constant = [&](Value vector) -> FailureOr<RowProgram::Node> {
+    auto packed = packVectors(unit.op->getLoc(), {unit.resolve(vector)}, {}, false);
+    if (failed(packed))
+      return failure();
+    uses.push_back(use(*packed));
+    return program.constant(number++);
+  };
   for (Operation *op : parts.before) {
     if (isa<SelectRowsOp>(op))
       continue;
     SmallVector<RowProgram::Node> in{row};
-    for (Value vector : op->getOperands().drop_front()) {
-      auto packed = packVectors(unit.op->getLoc(), {unit.resolve(vector)}, {}, false);
-      if (failed(packed))
-        return failure();
-      uses.push_back(use(*packed));
-      in.push_back(program.constant(number++));
-    }
+    if (failed(readRowNodes(op->getOperands().drop_front(), constant, in)))
+      return failure();
     row = *addRowNode(program, op, in);
   }
   program.output(row, kernels::RowOperand{});
@@ -208,12 +210,8 @@ LogicalResult Converter::addEpilogue(const Unit &unit, const LinearParts &parts,
   };
   for (Operation *op : behind) {
     SmallVector<RowProgram::Node> in;
-    for (Value operand : op->getOperands()) {
-      auto node = read(operand);
-      if (failed(node))
-        return failure();
-      in.push_back(*node);
-    }
+    if (failed(readRowNodes(op->getOperands(), read, in)))
+      return failure();
     nodes[op->getResult(0)] = *addRowNode(program, op, in);
   }
   program.output(nodes[behind.back()->getResult(0)], kernels::RowOperand{});

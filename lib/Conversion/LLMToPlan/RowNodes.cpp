@@ -90,4 +90,18 @@ std::optional<RowProgram::Node> addRowNode(RowProgram &program, Operation *op,
       .Default([](Operation *) { return std::nullopt; });
 }
 
+LogicalResult readRowNodes(ValueRange operands,
+                           function_ref<FailureOr<RowProgram::Node>(Value)> read,
+                           SmallVectorImpl<RowProgram::Node> &in) {
+  for (Value operand : operands) {
+    if (isa<BatchType>(operand.getType()))
+      continue;
+    FailureOr<RowProgram::Node> node = read(operand);
+    if (failed(node))
+      return failure();
+    in.push_back(*node);
+  }
+  return success();
+}
+
 } // namespace llmc

@@ -139,15 +139,12 @@ LogicalResult Converter::lowerRows(const Unit &unit) {
 
   for (Operation *op : unit.ops) {
     SmallVector<RowProgram::Node> in;
-    if (!isa<SliceOp, MixOp, WeightRowsOp>(op))
-      for (Value operand : op->getOperands()) {
-        if (isa<BatchType>(operand.getType()))
-          continue;
-        auto node = isa<WeightType>(operand.getType()) ? constant(operand) : read(operand, op);
-        if (failed(node))
-          return failure();
-        in.push_back(*node);
-      }
+    auto operand = [&](Value value) {
+      return isa<WeightType>(value.getType()) ? constant(value) : read(value, op);
+    };
+    if (!isa<SliceOp, MixOp, WeightRowsOp>(op) &&
+        failed(readRowNodes(op->getOperands(), operand, in)))
+      return failure();
     FailureOr<RowProgram::Node> node =
         TypeSwitch<Operation *, FailureOr<RowProgram::Node>>(op)
             .Case([&](SliceOp slice) { return part(slice); })
