@@ -1,7 +1,7 @@
 /* dyt(x, w) = w * tanh(alpha * x), as a kernel of its own. Calls no library: kernels have none.
- *   clang -O2 -march=x86-64-v3 -fPIC -fno-builtin -c fast_dyt.c -o fast_dyt.o
+ *   clang -O2 -march=x86-64-v3 -fPIC -fno-builtin -I PREFIX/include -c fast_dyt.c -o fast_dyt.o
  */
-#include <stdint.h>
+#include "llmc/Runtime/UserKernel.h"
 
 /* exp of x in [-20, 20], within a few units of the last place. */
 static float exp_of(float x) {
@@ -38,6 +38,7 @@ static float tanh_of(float x) {
 
 /* args: the batch, x [rows, width], w [width], y [rows, width]. Items are rows. facts: width and
    alpha, as kernels.json lists them. */
+llmc_user_kernel fast_dyt;
 void fast_dyt(void *const *args, int64_t begin, int64_t end, void *scratch, const double *facts) {
   (void)scratch;
   int64_t width = (int64_t)facts[0];
