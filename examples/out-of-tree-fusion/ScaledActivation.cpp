@@ -7,14 +7,19 @@ using namespace mlir;
 using namespace llmc::llm;
 
 namespace {
-struct ScaledActivationPass : PassWrapper<ScaledActivationPass, OperationPass<>> {
+struct ScaledActivationPass : FusionPatternPass<ScaledActivationPass> {
   MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(ScaledActivationPass)
+  static constexpr llvm::StringLiteral name = "scaled-activation";
+  static constexpr llvm::StringLiteral summary = "A constant factor and the activation behind it";
 
-  explicit ScaledActivationPass(const FusionSettings &settings = {}) : settings(settings) {}
-  StringRef getArgument() const final { return "llm-fuse-scaled-activation"; }
+  using FusionPatternPass::FusionPatternPass;
+  ScaledActivationPass(const ScaledActivationPass &other) : FusionPatternPass(other) {}
+
+  Option<double> maxFactor{*this, "max-factor", llvm::cl::desc("Largest factor that is taken."),
+                           llvm::cl::init(1e6)};
 
   void runOnOperation() override {
-    Fuser fuser("scaled-activation", settings);
+    Fuser fuser(name, settings());
     for (ActivationOp activation : collectUnfused<ActivationOp>(getOperation())) {
       Value input = activation.getInput();
       auto scale = input.getDefiningOp<ScaleOp>();
@@ -22,22 +27,17 @@ struct ScaledActivationPass : PassWrapper<ScaledActivationPass, OperationPass<>>
         fuser.missed(activation, predicate::producer, "the input comes from " + describeSource(input));
       else if (!scale->hasOneUse())
         fuser.missed(activation, predicate::singleUse, "the scaled value has another use");
+      else if (double factor = scale.getFactor().convertToDouble(); factor > maxFactor)
+        fuser.missed(activation, "factor", "the factor is larger than the limit",
+                     {{"factor", factor}, {"limit", double(maxFactor)}});
       else
         fuser.fuse({scale, activation});
     }
   }
-
-  FusionSettings settings;
 };
 } // namespace
 
 extern "C" LLVM_ATTRIBUTE_WEAK PassPluginLibraryInfo mlirGetPassPluginInfo() {
-  return {MLIR_PLUGIN_API_VERSION, "ScaledActivation", LLVM_VERSION_STRING, [] {
-            registerFusionPattern({"scaled-activation", FusionFamily::Row,
-                                   "A constant factor and the activation behind it",
-                                   [](const FusionSettings &settings) -> std::unique_ptr<Pass> {
-                                     return std::make_unique<ScaledActivationPass>(settings);
-                                   }});
-            PassRegistration<ScaledActivationPass>();
-          }};
+  return {MLIR_PLUGIN_API_VERSION, "ScaledActivation", LLVM_VERSION_STRING,
+          [] { registerFusionPass<ScaledActivationPass>(FusionFamily::Row); }};
 }

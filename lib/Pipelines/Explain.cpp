@@ -183,6 +183,7 @@ Explanation::Totals Explanation::totals() const {
     if (decision.outcome != "passed")
       continue;
     sum.passed += here;
+    sum.fusions += decision.category == "fusion" ? here : 0;
     sum.launchesSaved += decision.launchesSaved * times(group);
     sum.bytesSaved += decision.bytesSaved * times(group);
     sum.launches += decision.category == "plan" && decision.name == "launch" ? times(group) : 0;

@@ -109,6 +109,8 @@ private:
   };
   struct Totals {
     int64_t passed = 0, missed = 0;
+    /// Of those that passed.
+    int64_t fusions = 0;
     /// What the fusions say they save.
     int64_t launchesSaved = 0, bytesSaved = 0;
     /// Of the plan.

@@ -95,8 +95,8 @@ void Explanation::printTotals(llvm::raw_ostream &out) const {
   Totals sum = totals();
   if (sum.passed + sum.missed == 0)
     return;
-  out << "total: " << sum.passed << " passed, " << sum.missed
-      << " missed; over all layers fusion saves ";
+  out << "total: " << sum.passed << " decisions passed (" << sum.fusions << " fusions), "
+      << sum.missed << " missed; over all layers fusion saves ";
   std::optional<int64_t> net = netLaunchesSaved(sum);
   out << net.value_or(sum.launchesSaved) << " launches a step";
   if (net)

@@ -3,6 +3,7 @@
 
 #include "CheckProgram.h"
 
+#include "llmc/Dialect/LLM/Transforms/Fusion.h"
 #include "llmc/Kernels/UserKernelClaims.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -154,6 +155,18 @@ Unit Converter::makeUnit(Operation *op) {
   return unit;
 }
 
+/// Neither a tuned nor a generic kernel takes the unit.
+static LogicalResult refuseUnit(const Unit &unit, const Refusal &refusal) {
+  InFlightDiagnostic error = refusal.op->emitOpError(refusal.reason);
+  auto fusion = dyn_cast<FusionOp>(unit.op);
+  if (!fusion)
+    return error;
+  error << "; no kernel computes fusion '" << fusion.getPattern() << "', which has it";
+  if (findFusionPattern(fusion.getPattern()))
+    error << ": --disable-fusion=" << fusion.getPattern() << " leaves its operations apart";
+  return error;
+}
+
 LogicalResult Converter::lowerUnit(const Unit &unit) {
   if (options.generic && canBeGeneric(unit)) {
     refused(unit.op->getLoc(), "tuned-kernel", "generic kernels are preferred (--generators=generic)");
@@ -161,7 +174,7 @@ LogicalResult Converter::lowerUnit(const Unit &unit) {
   }
   if (std::optional<Refusal> refusal = whyNotTuned(unit)) {
     if (!canBeGeneric(unit))
-      return refusal->op->emitOpError(refusal->reason);
+      return refuseUnit(unit, *refusal);
     refused(unit.op->getLoc(), "tuned-kernel",
             refusal->op->getName().getStringRef() + ": " + refusal->reason);
     return lowerGeneric(unit);
@@ -478,7 +491,8 @@ LogicalResult Converter::run() {
     if (function->hasAttr("llm.entry"))
       main = function;
   if (!main)
-    return module.emitError("has no function marked llm.entry");
+    return module.emitError("has no function marked llm.entry, which runs a step; to run passes "
+                            "on other functions, name them with --pass-pipeline and no --emit");
   auto facts = module->getAttrOfType<DictionaryAttr>("llm.model");
   if (!facts)
     return module.emitError("has no llm.model facts");

@@ -101,6 +101,67 @@ module attributes {llm.model = {architecture = "T"}} {
       %1 = llm.linear %in, %wb : !rows, !v -> !rows
       llm.yield %0, %1 : !rows, !rows
     }
+
+// -----
+
+// A fusion that no kernel takes: of somebody's, and of a pattern, which can be disabled.
+!rows = tensor<?x16xf32>
+!heads = tensor<?x2x8xf32>
+!cache = !llm.cache<paged, [2, 8, 8], f32>
+!w = !llm.weight<[16, 16], #llm.dense<f32>>
+module attributes {llm.model = {architecture = "T", layers = 1 : i64}} {
+  llm.weight_family @w "w" : !w
+  llm.state_family @kv layers [0, 1] : !cache
+  func.func @step(%x: !rows, %batch: !llm.batch) -> !rows attributes {llm.entry} {
+    %y = llm.repeat [@layer] from 0 count 1 (%x) with (%batch) : (!rows) with (!llm.batch)
+    return %y : !rows
+  }
+  func.func private @layer(%i: index, %x: !rows, %batch: !llm.batch) -> !rows {
+    %h = llm.split_heads %x : !rows -> !heads
+    %old = llm.state @kv[%i] : !cache
+    %s = llm.kv_append %h, %h, %old, %batch : !heads, !heads, !cache
+    %w = llm.param @w : !w
+    %y = llm.fusion "heads-linear" (%h, %s, %batch, %w) : (!heads, !cache, !llm.batch, !w) -> !rows {
+    ^bb0(%q: !heads, %c: !cache, %b: !llm.batch, %m: !w):
+      %0 = llm.paged_attention %q, %c, %b scale 0.5 : !heads, !cache -> !heads
+      // expected-error @+1 {{'llm.merge_heads' op does not make rows that this kernel multiplies (norm, choice of rows); no kernel computes fusion 'heads-linear', which has it}}
+      %1 = llm.merge_heads %0 : !heads -> !rows
+      %2 = llm.linear %1, %m : !rows, !w -> !rows
+      llm.yield %2 : !rows
+    }
+    return %y : !rows
+  }
+}
+
+// -----
+
+!rows = tensor<?x16xf32>
+!heads = tensor<?x2x8xf32>
+!cache = !llm.cache<paged, [2, 8, 8], f32>
+!w = !llm.weight<[16, 16], #llm.dense<f32>>
+module attributes {llm.model = {architecture = "T", layers = 1 : i64}} {
+  llm.weight_family @w "w" : !w
+  llm.state_family @kv layers [0, 1] : !cache
+  func.func @step(%x: !rows, %batch: !llm.batch) -> !rows attributes {llm.entry} {
+    %y = llm.repeat [@layer] from 0 count 1 (%x) with (%batch) : (!rows) with (!llm.batch)
+    return %y : !rows
+  }
+  func.func private @layer(%i: index, %x: !rows, %batch: !llm.batch) -> !rows {
+    %h = llm.split_heads %x : !rows -> !heads
+    %old = llm.state @kv[%i] : !cache
+    %s = llm.kv_append %h, %h, %old, %batch : !heads, !heads, !cache
+    %w = llm.param @w : !w
+    %y = llm.fusion "norm-linear" (%h, %s, %batch, %w) : (!heads, !cache, !llm.batch, !w) -> !rows {
+    ^bb0(%q: !heads, %c: !cache, %b: !llm.batch, %m: !w):
+      %0 = llm.paged_attention %q, %c, %b scale 0.5 : !heads, !cache -> !heads
+      // expected-error @+1 {{no kernel computes fusion 'norm-linear', which has it: --disable-fusion=norm-linear leaves its operations apart}}
+      %1 = llm.merge_heads %0 : !heads -> !rows
+      %2 = llm.linear %1, %m : !rows, !w -> !rows
+      llm.yield %2 : !rows
+    }
+    return %y : !rows
+  }
+}
     return %p#0, %p#1 : !rows, !rows
   }
 }

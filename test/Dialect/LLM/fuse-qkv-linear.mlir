@@ -94,7 +94,7 @@ func.func @feeds_the_next(%x: tensor<?x64xf32>, %w: !llm.weight<[64, 64], #llm.d
   // CHECK-NOT: llm.fusion
   %q = llm.linear %x, %w : tensor<?x64xf32>, !llm.weight<[64, 64], #llm.dense<f32>> -> tensor<?x64xf32>
   %b = "test.bias"(%q) : (tensor<?x64xf32>) -> !llm.weight<[64], #llm.dense<f32>>
-  // expected-remark-re @+1 {{[Missed] qkv-linear | Category:fusion | Function=feeds_the_next | Reason="{{.*}} reads one part {{.*}}another{{.*}}", predicate=convex}}
+  // expected-remark-re @+1 {{[Missed] qkv-linear | Category:fusion | Function=feeds_the_next | Reason="test.bias, outside of it (at {{.*}}fuse-qkv-linear.mlir{{.*}}:8), reads one part and feeds another, llm.linear", predicate=convex}}
   %k = llm.linear %x, %w bias %b : tensor<?x64xf32>, !llm.weight<[64, 64], #llm.dense<f32>>, !llm.weight<[64], #llm.dense<f32>> -> tensor<?x64xf32>
   return %q, %k : tensor<?x64xf32>, tensor<?x64xf32>
 }

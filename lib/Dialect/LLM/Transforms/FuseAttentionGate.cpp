@@ -106,7 +106,7 @@ std::optional<FusionRefusal> Tail::grow() {
       continue;
     }
     if (!isRowOp(op))
-      return std::nullopt;
+      return ops.size() > 1 ? std::nullopt : refuseFusedReader("the result", value, isRowOp);
     if (std::optional<FusionRefusal> refusal = whyNot(op, value))
       return ops.size() > 1 ? std::nullopt : refusal;
     ops.insert(views.begin(), views.end());

@@ -76,6 +76,21 @@ struct FuseGatedLinearPass : FusionPassOver<llmc::llm::impl::FuseGatedLinearPass
       }
       fuser.fuse({gate.getGate().getDefiningOp(), gate.getUp().getDefiningOp(), gate});
     }
+    auto report = [&](Operation *product) {
+      Value value = product->getResult(0);
+      // One of the two products says it.
+      auto isGated = [&](Operation *op) {
+        auto gate = dyn_cast<GateOp>(op);
+        auto input = gate ? dyn_cast<BlockArgument>(gate.getGate()) : BlockArgument();
+        return input && op->getParentOp()->getOperand(input.getArgNumber()) == value;
+      };
+      if (auto refusal = refuseFusedReader("the product", value, isGated))
+        fuser.missed(product, *refusal);
+    };
+    for (LinearOp product : collectUnfused<LinearOp>(getOperation()))
+      report(product);
+    for (ExpertLinearOp product : collectUnfused<ExpertLinearOp>(getOperation()))
+      report(product);
   }
 };
 } // namespace

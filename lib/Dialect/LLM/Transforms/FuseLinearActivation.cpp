@@ -49,6 +49,14 @@ struct FuseLinearActivationPass : FusionPassOver<llmc::llm::impl::FuseLinearActi
       else
         fuser.fuse({activation.getInput().getDefiningOp(), activation});
     }
+    auto report = [&](Operation *product) {
+      if (auto refusal = refuseFusedReader("the product", product->getResult(0), llvm::IsaPred<ActivationOp>))
+        fuser.missed(product, *refusal);
+    };
+    for (LinearOp product : collectUnfused<LinearOp>(getOperation()))
+      report(product);
+    for (ExpertLinearOp product : collectUnfused<ExpertLinearOp>(getOperation()))
+      report(product);
   }
 };
 } // namespace

@@ -187,7 +187,7 @@ struct FuseLinearElementwisePass
   void fuseBehind(Operation *product, Fuser &fuser) {
     auto readers = llvm::make_filter_range(product->getUsers(), isElementwise);
     if (readers.empty())
-      return reportSum(product, fuser);
+      return reportLost(product, fuser);
     Operation *reader = *readers.begin();
     if (reader->getBlock() != product->getBlock())
       return fuser.missed(reader, predicate::sameBlock, "the product is made in another block");
@@ -209,9 +209,14 @@ struct FuseLinearElementwisePass
     fuser.fuse(ops);
   }
 
-  /// Says where only a sum over ranks stands between a product and what would be done to it;
-  /// activations and residual adds have patterns of their own.
-  static void reportSum(Operation *product, Fuser &fuser) {
+  /// Says where another fusion has what would be done to a product, or where only a sum over ranks
+  /// stands between; gates, activations and residual adds have patterns of their own.
+  static void reportLost(Operation *product, Fuser &fuser) {
+    auto isWanted = [](Operation *op) {
+      return isElementwise(op) && !isa<GateOp, ActivationOp, ResidualAddOp>(op);
+    };
+    if (auto refusal = refuseFusedReader("the product", product->getResult(0), isWanted))
+      return fuser.missed(product, *refusal);
     for (Operation *sum : product->getUsers())
       for (Operation *reader : sum->getUsers())
         if (isSumOverRanks(sum->getResult(0)) && isElementwise(reader) &&

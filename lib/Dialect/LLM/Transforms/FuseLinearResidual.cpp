@@ -34,6 +34,9 @@ struct FuseLinearResidualPass : FusionPassOver<llmc::llm::impl::FuseLinearResidu
       else
         fuser.fuse({add.getDelta().getDefiningOp(), add});
     }
+    for (LinearOp product : collectUnfused<LinearOp>(getOperation()))
+      if (auto refusal = refuseFusedReader("the product", product, llvm::IsaPred<ResidualAddOp>))
+        fuser.missed(product, *refusal);
   }
 };
 } // namespace

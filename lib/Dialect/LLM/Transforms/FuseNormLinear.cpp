@@ -53,6 +53,16 @@ struct FuseNormLinearPass
       fuseNorm(norm, /*operations=*/5, fuser);
     for (LayerNormOp norm : collectUnfused<LayerNormOp>(getOperation()))
       fuseNorm(norm, /*operations=*/8, fuser);
+    // What is left multiplies rows that another fusion makes.
+    auto report = [&](Operation *product) {
+      Value rows = product->getOperand(0);
+      if (isa_and_present<RMSNormOp, LayerNormOp>(makerInFusion(rows)))
+        fuser.missed(product, predicate::otherFusion, "the norm is part of " + describeSource(rows));
+    };
+    for (LinearOp product : collectUnfused<LinearOp>(getOperation()))
+      report(product);
+    for (OutputHeadOp product : collectUnfused<OutputHeadOp>(getOperation()))
+      report(product);
   }
 
   /// What is read and computed once more by each range but the first.

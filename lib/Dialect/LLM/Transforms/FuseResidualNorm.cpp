@@ -11,14 +11,7 @@ using namespace mlir;
 using namespace llmc::llm;
 
 /// Whether the value is a sum that an earlier fusion took.
-static bool isFusedSum(Value value) {
-  auto fusion = value.getDefiningOp<FusionOp>();
-  if (!fusion)
-    return false;
-  auto yield = cast<YieldOp>(fusion.getBody().front().getTerminator());
-  Value inner = yield.getValues()[cast<OpResult>(value).getResultNumber()];
-  return inner.getDefiningOp<ResidualAddOp>() != nullptr;
-}
+static bool isFusedSum(Value value) { return isa_and_present<ResidualAddOp>(makerInFusion(value)); }
 
 /// The norms and scales behind `value` that nothing else reads, the last one first.
 static SmallVector<Operation *> rowOpsBehind(Value value, Block *block) {
@@ -70,8 +63,11 @@ struct FuseResidualNormPass : FusionPassOver<llmc::llm::impl::FuseResidualNormPa
     ops.push_back(add);
     if (Operation *norm = normOf(add, fuser))
       ops.push_back(norm);
-    if (ops.size() == 1)
+    if (ops.size() == 1) {
+      if (auto refusal = refuseFusedReader("the sum", add, llvm::IsaPred<RMSNormOp, LayerNormOp>))
+        fuser.missed(add, *refusal);
       return;
+    }
     int64_t width = cast<RankedTensorType>(add.getResult().getType()).getShape().back();
     if (width > maxHiddenSize)
       return fuser.missed(ops.back(), predicate::width,

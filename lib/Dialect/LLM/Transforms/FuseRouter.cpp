@@ -70,6 +70,9 @@ struct FuseRouterPass : FusionPassOver<llmc::llm::impl::FuseRouterPassBase<FuseR
       else
         fuser.fuse(ops);
     }
+    for (LinearOp product : collectUnfused<LinearOp>(getOperation()))
+      if (auto refusal = refuseFusedReader("the product", product, llvm::IsaPred<RouteOp>))
+        fuser.missed(product, *refusal);
   }
 };
 } // namespace

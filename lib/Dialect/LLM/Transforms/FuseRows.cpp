@@ -31,10 +31,12 @@ static bool isCandidate(Operation *op) {
 }
 
 /// What a user or a plug-in has claimed stays as it is.
-static bool isRowFusion(FusionOp fusion) {
+static bool mayGrow(FusionOp fusion) {
   const FusionPattern *pattern = findFusionPattern(fusion.getPattern());
-  if (!pattern || !pattern->grows)
-    return false;
+  return pattern && pattern->mayGrow();
+}
+
+static bool isRowFusion(FusionOp fusion) {
   SmallVector<Operation *> ops;
   for (Operation &op : fusion.getBody().front().without_terminator())
     ops.push_back(&op);
@@ -89,6 +91,7 @@ private:
   void begin();
   void growAlongValues();
   void growBesideOthers();
+  void reportClaimed(FusionOp fusion);
   void finish();
   std::optional<FusionRefusal> join(unsigned a, unsigned b, ArrayRef<Operation *> views);
   std::optional<FusionRefusal> whyNot(ArrayRef<Operation *> ops, Group &a, Group &b,
@@ -109,6 +112,10 @@ private:
 void RowGroups::begin() {
   for (Operation &op : llvm::make_early_inc_range(block)) {
     if (auto fusion = dyn_cast<FusionOp>(op); fusion && isRowFusion(fusion)) {
+      if (!mayGrow(fusion)) {
+        reportClaimed(fusion);
+        continue;
+      }
       Earlier earlier{{}, fusion.getPattern().str()};
       for (Operation &inner : fusion.getBody().front().without_terminator())
         earlier.ops.push_back(&inner);
@@ -121,6 +128,22 @@ void RowGroups::begin() {
   for (auto [i, group] : llvm::enumerate(groups))
     for (Operation *op : group.ops)
       groupOf[op] = unsigned(i);
+}
+
+/// Says where a fusion that does not grow stands in the way.
+void RowGroups::reportClaimed(FusionOp fusion) {
+  Operation *beside = nullptr;
+  auto look = [&](Operation *op) {
+    if (op && op->getBlock() == &block && isCandidate(op))
+      beside = op;
+  };
+  for (Value input : fusion.getInputs())
+    look(makerOf(input));
+  for (Operation *user : fusion->getUsers())
+    look(user);
+  if (beside)
+    fuser.missed(beside, predicate::otherFusion,
+                 "it stands next to fusion " + fusion.getPattern() + ", which does not grow");
 }
 
 FusionCost RowGroups::pressureOf(ArrayRef<Operation *> ops) const {

@@ -5,6 +5,7 @@
 #include "mlir/IR/Remarks.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
 #include "llvm/ADT/SetVector.h"
+#include "llvm/Support/Format.h"
 #include "llvm/Support/FormatVariadic.h"
 
 using namespace mlir;
@@ -26,6 +27,33 @@ FusionRefusal llm::refuseSource(const Twine &what, Value value) {
     return {predicate::collective,
             (what + " from a sum over ranks, which is not known inside one launch").str()};
   return {predicate::producer, (what + " from " + describeSource(value)).str()};
+}
+
+Operation *llm::makerInFusion(Value value) {
+  auto fusion = value.getDefiningOp<FusionOp>();
+  if (!fusion)
+    return nullptr;
+  auto yield = cast<YieldOp>(fusion.getBody().front().getTerminator());
+  return yield.getValues()[cast<OpResult>(value).getResultNumber()].getDefiningOp();
+}
+
+std::optional<FusionRefusal> llm::refuseFusedReader(const Twine &what, Value value,
+                                                    llvm::function_ref<bool(Operation *)> isWanted) {
+  for (OpOperand &use : value.getUses()) {
+    auto fusion = dyn_cast<FusionOp>(use.getOwner());
+    if (!fusion)
+      continue;
+    Block &body = fusion.getBody().front();
+    if (llvm::any_of(body, llvm::IsaPred<LinearOp, OutputHeadOp, ExpertLinearOp>))
+      continue;
+    for (Operation *reader : body.getArgument(use.getOperandNumber()).getUsers())
+      if (isWanted(reader))
+        return FusionRefusal{predicate::otherFusion,
+                             (reader->getName().getStringRef() + ", which reads " + what +
+                              ", is part of fusion " + fusion.getPattern())
+                                 .str()};
+  }
+  return std::nullopt;
 }
 
 //===----------------------------------------------------------------------===//
@@ -70,6 +98,33 @@ struct Placement {
 };
 } // namespace
 
+/// " (at PLACE)": the first place in a model or file that the location names; empty without one.
+static std::string placeOf(Location location) {
+  std::string place;
+  location->walk([&](Location part) {
+    if (auto name = dyn_cast<NameLoc>(part))
+      place = name.getName().str();
+    else if (auto file = dyn_cast<FileLineColLoc>(part))
+      place = llvm::formatv("{0}:{1}:{2}", file.getFilename().getValue(), file.getLine(),
+                            file.getColumn());
+    return place.empty() ? WalkResult::advance() : WalkResult::interrupt();
+  });
+  return place.empty() ? "" : " (at " + place + ")";
+}
+
+/// `part` reads what one of `behind` makes, which read another part.
+static FusionRefusal betweenParts(Operation *part, const llvm::DenseSet<Operation *> &behind) {
+  Operation *between = nullptr;
+  part->walk([&](Operation *inner) {
+    for (Value operand : inner->getOperands())
+      if (Operation *def = operand.getDefiningOp(); def && behind.contains(def))
+        between = def;
+  });
+  return {predicate::convex, describeSource(between->getResult(0)) + ", outside of it" +
+                                 placeOf(between->getLoc()) + ", reads one part and feeds another, " +
+                                 part->getName().getStringRef().str()};
+}
+
 /// `ops` are in block order.
 static Placement place(ArrayRef<Operation *> ops) {
   Placement placement;
@@ -79,7 +134,7 @@ static Placement place(ArrayRef<Operation *> ops) {
   for (Operation *op = ops.front(); op; op = op->getNextNode()) {
     bool isFused = fused.contains(op);
     if (isFused && readsAnyOf(op, behind)) {
-      placement.obstacle = {predicate::convex, "an op that reads one part feeds another"};
+      placement.obstacle = betweenParts(op, behind);
       return placement;
     }
     bool movesBehind = !isFused && readsAnyOf(op, fusedOrBehind);
@@ -249,6 +304,12 @@ static StringRef functionOf(Operation *op) {
   return function ? function.getName() : StringRef();
 }
 
+static std::string shortest(double number) {
+  std::string text;
+  llvm::raw_string_ostream(text) << llvm::format("%g", number);
+  return text;
+}
+
 void Fuser::missed(Operation *op, const FusionRefusal &refusal) const {
   // Of a pattern that is off, nothing else is of interest; what it would have taken comes to `fuse`.
   if (!settings.enabled && refusal.predicate != predicate::enabled)
@@ -266,7 +327,10 @@ void Fuser::missed(Operation *op, const FusionRefusal &refusal) const {
   remark << remark::reason("{0}", refusal.reason);
   remark << remark::metric("predicate", refusal.predicate);
   for (const FusionNumber &number : refusal.numbers)
-    remark << remark::metric(number.first, number.second);
+    if (auto *whole = std::get_if<int64_t>(&number.second))
+      remark << remark::metric(number.first, *whole);
+    else
+      remark << remark::metric(number.first, shortest(std::get<double>(number.second)));
 }
 
 FusionOp llm::makeFusion(OpBuilder &builder, ArrayRef<Operation *> ops, StringRef pattern) {

@@ -69,7 +69,8 @@ FunctionOpInterface VerifyModelPass::findEntry() {
     entry = function;
   }
   if (!entry) {
-    getOperation().emitError("has no function marked llm.entry");
+    getOperation().emitError("has no function marked llm.entry, which runs a step; to run passes on "
+                             "other functions, name them with --pass-pipeline and no --emit");
     return {};
   }
   if (!entry.getFunctionBody().hasOneBlock()) {

@@ -13,11 +13,13 @@
 #include "llmc/Dialect/LLM/IR/LLMDialect.h"
 #include "llmc/Support/Target.h"
 #include "mlir/Pass/Pass.h"
+#include "llvm/ADT/STLFunctionalExtras.h"
 #include "llvm/ADT/SmallVector.h"
 
 #include <optional>
 #include <string>
 #include <utility>
+#include <variant>
 #include <vector>
 
 namespace llmc::llm {
@@ -47,8 +49,11 @@ struct FusionPattern {
   /// Every predicate by which it may refuse, those of `Fuser` too, but `enabled`, which all have.
   /// A refusal by another one is reported with a warning. Empty: not said, nothing is checked.
   std::vector<llvm::StringRef> predicates = {};
-  /// Whether `rows` may take its fusions into larger ones.
-  bool grows = false;
+  /// Whether `rows` may take its fusions into larger ones, which then have its name. Absent: where
+  /// the pattern is of rows. False for fusions that a kernel of one's own takes as they are.
+  std::optional<bool> grows = {};
+
+  bool mayGrow() const { return grows.value_or(family == FusionFamily::Row); }
 };
 
 /// All patterns, in the order in which their passes run: what runs first has the operations.
@@ -99,6 +104,86 @@ struct FusionPassOver : Impl {
   }
 };
 
+/// The base of a fusion pass of a plug-in. `Impl` has a `static constexpr llvm::StringLiteral name`
+/// (its pass is then llm-fuse-NAME) and `summary`, one line, and makes its fusions with a
+/// `Fuser(name, settings())`. It has the options that every fusion pass has (Passes.td); with more of its
+/// own it needs a copy constructor that calls that of this class, since MLIR clones passes.
+template <typename Impl>
+class FusionPatternPass : public mlir::PassWrapper<Impl, mlir::OperationPass<>> {
+public:
+  explicit FusionPatternPass(const FusionSettings &settings = {}) {
+    enabled = settings.enabled;
+    acrossRounding = settings.acrossRounding;
+    launchSeconds = settings.figures.launchSeconds;
+    bytesPerSecond = settings.figures.bytesPerSecond;
+    operationsPerSecond = settings.figures.operationsPerSecond;
+    vectorRegisters = settings.figures.vectorRegisters;
+    threadBytes = settings.figures.threadBytes;
+  }
+  /// Options are copied by MLIR.
+  FusionPatternPass(const FusionPatternPass &other)
+      : mlir::PassWrapper<Impl, mlir::OperationPass<>>(other) {}
+
+  llvm::StringRef getArgument() const override {
+    static const std::string argument = "llm-fuse-" + Impl::name.str();
+    return argument;
+  }
+  llvm::StringRef getName() const override { return Impl::name; }
+  llvm::StringRef getDescription() const override { return Impl::summary; }
+
+  FusionSettings settings() const {
+    return {enabled, acrossRounding,
+            {launchSeconds, bytesPerSecond, operationsPerSecond, vectorRegisters, threadBytes}};
+  }
+
+protected:
+  template <typename T>
+  using Option = mlir::Pass::Option<T>;
+  template <typename T>
+  using ListOption = mlir::Pass::ListOption<T>;
+
+private:
+  Option<bool> enabled{*this, "enabled",
+                       llvm::cl::desc("Off: matches are reported as missed and left alone."),
+                       llvm::cl::init(true)};
+  Option<bool> acrossRounding{
+      *this, "across-rounding",
+      llvm::cl::desc("Fuse also where a value stays wider than the type that it is rounded to."),
+      llvm::cl::init(false)};
+  Option<double> launchSeconds{*this, "launch-seconds",
+                               llvm::cl::desc("Of the target: seconds between two launches."),
+                               llvm::cl::init(FusionFigures().launchSeconds)};
+  Option<double> bytesPerSecond{
+      *this, "bytes-per-second",
+      llvm::cl::desc("Of the target: bytes of activations that one launch moves in a second."),
+      llvm::cl::init(FusionFigures().bytesPerSecond)};
+  Option<double> operationsPerSecond{
+      *this, "operations-per-second",
+      llvm::cl::desc("Of the target: f32 operations of one launch in a second."),
+      llvm::cl::init(FusionFigures().operationsPerSecond)};
+  Option<int64_t> vectorRegisters{
+      *this, "vector-registers",
+      llvm::cl::desc("Of the target: vectors that a thread holds without spilling."),
+      llvm::cl::init(FusionFigures().vectorRegisters)};
+  Option<int64_t> threadBytes{
+      *this, "thread-bytes",
+      llvm::cl::desc("Of the target: bytes close to a thread, for rows kept between passes."),
+      llvm::cl::init(FusionFigures().threadBytes)};
+};
+
+/// Adds the pattern of a FusionPatternPass to the table, and the pass to those of command lines.
+template <typename PassT>
+void registerFusionPass(FusionFamily family, const FusionPlace &place = behindProducts,
+                        std::optional<bool> grows = {}) {
+  FusionPattern pattern{PassT::name, family, PassT::summary,
+                        [](const FusionSettings &settings) -> std::unique_ptr<mlir::Pass> {
+                          return std::make_unique<PassT>(settings);
+                        }};
+  pattern.grows = grows;
+  registerFusionPattern(pattern, place);
+  mlir::PassRegistration<PassT>();
+}
+
 //===----------------------------------------------------------------------===//
 // Predicates
 //===----------------------------------------------------------------------===//
@@ -137,7 +222,7 @@ inline constexpr llvm::StringLiteral collective = "collective";
 } // namespace predicate
 
 /// A number of a refusal, as an argument of its remark.
-using FusionNumber = std::pair<llvm::StringRef, int64_t>;
+using FusionNumber = std::pair<llvm::StringRef, std::variant<int64_t, double>>;
 
 struct FusionRefusal {
   llvm::StringRef predicate;
@@ -204,6 +289,15 @@ bool isSumOverRanks(mlir::Value value);
 /// Refuses a value that no operation of a pattern makes, `what` of which says "the input comes":
 /// by `collective` where it is a sum over ranks, else by `producer`.
 FusionRefusal refuseSource(const llvm::Twine &what, mlir::Value value);
+
+/// The operation in a fusion that makes `value`, its result; null where none does.
+mlir::Operation *makerInFusion(mlir::Value value);
+
+/// Refuses a value, `what` of which says "the product", that a fusion reads by an operation that
+/// `isWanted` and holds no product to do it behind: by `other-fusion`. Nothing where none does.
+std::optional<FusionRefusal>
+refuseFusedReader(const llvm::Twine &what, mlir::Value value,
+                  llvm::function_ref<bool(mlir::Operation *)> isWanted);
 
 /// Moves `ops`, which are of one block and in its order, into the body of a new fusion in front of
 /// `builder`'s place; checks and reports nothing.
