@@ -72,6 +72,9 @@ std::string mutateJson(std::string_view text, unsigned seed);
 size_t mutateText(uint8_t *data, size_t size, size_t maxSize, unsigned seed, bool raw);
 /// Of two JSON texts with a NUL between them: the first or the second changes.
 size_t mutatePair(uint8_t *data, size_t size, size_t maxSize, unsigned seed, bool raw, bool second);
+/// Of a program's text: words and lines are repeated, dropped, exchanged and replaced, numbers
+/// changed, and now and then bytes.
+size_t mutateTokens(uint8_t *data, size_t size, size_t maxSize, unsigned seed);
 /// A safetensors file with a change in its header; nothing where it has none.
 std::optional<std::string> mutateHeader(std::string_view file, unsigned seed);
 

@@ -99,7 +99,7 @@ def manifest():
         return {"kind": kind, "access": "read", "bytes": constant}
 
     small = {
-        "format": "llmc.manifest", "version": [3, 0], "digest": "0" * 64,
+        "format": "llmc.manifest", "version": [4, 0], "digest": "0" * 64,
         "producer": {"name": "p", "version": "0"},
         "model": {"vocab_size": 4, "hidden_size": 2, "layers": 2, "context_length": 8},
         "target": {"device": "cpu"},
@@ -323,6 +323,51 @@ def target():
     yield "circle", json.dumps(chip) + "\0" + json.dumps(dict(base, extends="chip"))
 
 
+def kernel_library():
+    full = {"kernels": {
+        "norm": {"about": "a norm", "op": "llm.rms_norm", "object": "a.o", "symbol": "norm",
+                 "only": {"storage": ["f32", None], "in": {"min": 16, "max": 64, "multiple_of": 16}},
+                 "facts": ["in", "heads"], "scratch": {"bytes": 64, "in": 4, "heads": 8}},
+        "own": {"op": "dyt", "object": "b.o", "symbol": "f", "scratch": 4096}}}
+    small = {"kernels": {"first": {"op": "llm.linear", "object": "a.o", "symbol": "g",
+                                   "facts": ["width"]}}}
+    yield "full", json.dumps(full) + "\0"
+    yield "two", json.dumps(small) + "\0" + json.dumps(full)
+    yield "twice", json.dumps(full) + "\0" + json.dumps(full)
+    yield "no object", json.dumps(small).replace("a.o", "c.o") + "\0"
+
+
+def op_library():
+    """What examples and tests have, and each kind of operation that a definition may hold."""
+    for file in sorted(ROOT.glob("examples/*/*.mlir")) + [ROOT / "test/Reference/composite.mlir"]:
+        text = file.read_text()
+        if "llm.implements" in text:
+            yield file.stem, text
+
+    def definition(name, arguments, body, result, settings=""):
+        return (f"func.func @{name}({arguments}) -> {result}\n    attributes "
+                f"{{llm.implements = \"{name}\"{settings}}} {{\n{body}  return %r : {result}\n}}\n")
+
+    row = "tensor<?x8xf32>"
+    yield "joined", definition(
+        "joined", f"%x: {row}, %y: {row}",
+        f"  %a = llm.slice %x from 2 size 4 : {row} -> tensor<?x4xf32>\n"
+        f"  %r = llm.concat %a, %y : tensor<?x4xf32>, {row} -> tensor<?x12xf32>\n",
+        "tensor<?x12xf32>")
+    yield "heads", definition(
+        "heads", f"%x: {row}",
+        f"  %a = llm.split_heads %x : {row} -> tensor<?x2x4xf32>\n"
+        f"  %r = llm.merge_heads %a : tensor<?x2x4xf32> -> {row}\n", row)
+    yield "product", definition(
+        "product", f"%x: {row}, %w: !llm.weight<[16, 8], #llm.dense<bf16>>",
+        f"  %r = llm.linear %x, %w : {row}, !llm.weight<[16, 8], #llm.dense<bf16>> -> "
+        "tensor<?x16xf32>\n", "tensor<?x16xf32>")
+    yield "settings", definition(
+        "settings", f"%x: {row}",
+        f"  %r = llm.scale %x by 0.5 {{llm.bind = {{factor = \"s\"}}}} : {row}\n", row,
+        ", llm.settings = {s = 0.5}")
+
+
 def catalogue():
     yield "rows", json.dumps({
         "about": "models", "columns": ["num_hidden_layers", "hidden_size"],
@@ -437,9 +482,9 @@ def template():
 
 def main():
     folder = Path(sys.argv[1])
-    for make in (safetensors, paired, gguf, manifest, description, inference, target, catalogue, tokenizer,
-                 template):
-        seeds = folder / make.__name__
+    for make in (safetensors, paired, gguf, manifest, description, inference, target, kernel_library, op_library,
+                 catalogue, tokenizer, template):
+        seeds = folder / make.__name__.replace("_", "-")
         seeds.mkdir(parents=True, exist_ok=True)
         for name, content in make():
             (seeds / name).write_bytes(content if isinstance(content, bytes) else content.encode())

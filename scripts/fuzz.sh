@@ -5,14 +5,17 @@
 #                                         thousand executions each; below two minutes
 #   scripts/fuzz.sh long [TARGET...]      1,000,000 executions each of safetensors, gguf and
 #                                         manifest, 200,000 of the others, 20,000 of inference
-#                                         (a search in each)
+#                                         (a search in each) and op-library
 #   scripts/fuzz.sh minimise [TARGET...]  merges first inputs and what was found into fuzz/corpus
 #
 # Environment: LLMC_FUZZ_BUILD, a build with LLMC_ENABLE_FUZZERS (default: build/fuzz, which is
 # built); LLMC_FUZZ_WORK, where inputs that reach new code are kept (default: build/fuzz-work).
+# The target op-library needs MLIR: its build is LLMC_FUZZ_COMPILER_BUILD (default:
+# build/fuzz-compiler, which is built where the target is named).
 source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 
-all=(safetensors paired gguf manifest description inference target catalogue tokenizer template)
+all=(safetensors paired gguf manifest description inference target kernel-library catalogue tokenizer template)
+with_compiler=(op-library)
 form=${1:-}
 case $form in
 short | long | minimise) shift ;;
@@ -20,15 +23,31 @@ short | long | minimise) shift ;;
 esac
 targets=("${@:-${all[@]}}")
 for target in "${targets[@]}"; do
-  [[ " ${all[*]} " == *" $target "* ]] || die "no target '$target'; there are ${all[*]}"
+  [[ " ${all[*]} ${with_compiler[*]} " == *" $target "* ]] \
+    || die "no target '$target'; there are ${all[*]} ${with_compiler[*]}"
 done
 
 build=${LLMC_FUZZ_BUILD:-$root/build/fuzz}
 work=${LLMC_FUZZ_WORK:-$root/build/fuzz-work}
-if [ -z "${LLMC_FUZZ_BUILD:-}" ]; then
+compiler_build=${LLMC_FUZZ_COMPILER_BUILD:-$root/build/fuzz-compiler}
+needs_compiler() { [[ " ${with_compiler[*]} " == *" $1 "* ]]; }
+plain=0 compiled=0
+for target in "${targets[@]}"; do
+  if needs_compiler "$target"; then compiled=1; else plain=1; fi
+done
+if [ $plain = 1 ] && [ -z "${LLMC_FUZZ_BUILD:-}" ]; then
   install_packages
   build_preset fuzz llmc-fuzzers
 fi
+if [ $compiled = 1 ] && [ -z "${LLMC_FUZZ_COMPILER_BUILD:-}" ]; then
+  install_packages
+  build_preset fuzz-compiler llmc-fuzz-op-library
+fi
+program() { # TARGET
+  local from=$build
+  ! needs_compiler "$1" || from=$compiler_build
+  echo "$from/bin/llmc-fuzz-$1"
+}
 mkdir -p "$work"
 
 # An input is a fault where it takes this long, this much memory or one allocation of this size.
@@ -44,7 +63,7 @@ fuzz() { # TARGET RUNS MAXIMUM_SECONDS
   local target=$1 log=$work/$1.log status=0 options
   mapfile -t options < <(arguments "$target")
   mkdir -p "$work/$target"
-  "$build/bin/llmc-fuzz-$target" "${options[@]}" -runs="$2" -max_total_time="$3" \
+  "$(program "$target")" "${options[@]}" -runs="$2" -max_total_time="$3" \
     "$work/$target" "$root/fuzz/corpus/$target" >"$log" 2>&1 || status=$?
   local stat='s/^stat::\([a-z_]*\): *\([0-9]*\)$/\1=\2/p' number_of_executed_units=0 \
     average_exec_per_sec=0 peak_rss_mb=0 line
@@ -65,7 +84,7 @@ minimise() { # TARGET
   mapfile -t options < <(arguments "$target")
   rm -rf "$merge"
   mkdir -p "$work/$target" "$corpus" "$merge/out"
-  "$build/bin/llmc-fuzz-$target" "${options[@]}" -set_cover_merge=1 -max_len=16384 \
+  "$(program "$target")" "${options[@]}" -set_cover_merge=1 -max_len=16384 \
     -merge_control_file="$merge/control" "$merge/out" \
     "$work/first/$target" "$corpus" "$work/$target" >"$merge/log" 2>&1 \
     || die "merging $target failed, see $merge/log"
@@ -87,7 +106,7 @@ for target in "${targets[@]}"; do
     runs=200000
     case $target in
     safetensors | gguf | manifest) runs=1000000 ;;
-    inference) runs=20000 ;;
+    inference | op-library) runs=20000 ;;
     esac
     fuzz "$target" "$runs" 0 || failed=1
   fi
