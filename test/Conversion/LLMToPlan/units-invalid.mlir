@@ -101,6 +101,28 @@ module attributes {llm.model = {architecture = "T"}} {
       %1 = llm.linear %in, %wb : !rows, !v -> !rows
       llm.yield %0, %1 : !rows, !rows
     }
+    return %p#0, %p#1 : !rows, !rows
+  }
+}
+
+// -----
+
+!rows = tensor<?x16xf32>
+!table = !llm.weight<[40, 16], #llm.dense<f32>>
+!places = !llm.weight<[34, 16], #llm.dense<f32>>
+module attributes {llm.model = {architecture = "m", context_length = 64}} {
+  llm.weight_family @embed "embed" : !table
+  llm.weight_family @places "places" : !places
+  func.func @positions(%tokens: tensor<?xi32>, %batch: !llm.batch) -> !rows attributes {llm.entry} {
+    %table = llm.param @embed : !table
+    %places = llm.param @places : !places
+    %x = llm.embedding %tokens, %table : tensor<?xi32>, !table -> !rows
+    // expected-error @+1 {{max-context is 64, but the table has rows for 32 positions; compile for at most that many (--max-context)}}
+    %p = llm.position_embedding %batch, %places offset 2 : !places -> !rows
+    %s = llm.residual_add %x, %p : !rows
+    return %s : !rows
+  }
+}
 
 // -----
 
@@ -160,27 +182,5 @@ module attributes {llm.model = {architecture = "T", layers = 1 : i64}} {
       llm.yield %2 : !rows
     }
     return %y : !rows
-  }
-}
-    return %p#0, %p#1 : !rows, !rows
-  }
-}
-
-// -----
-
-!rows = tensor<?x16xf32>
-!table = !llm.weight<[40, 16], #llm.dense<f32>>
-!places = !llm.weight<[34, 16], #llm.dense<f32>>
-module attributes {llm.model = {architecture = "m", context_length = 64}} {
-  llm.weight_family @embed "embed" : !table
-  llm.weight_family @places "places" : !places
-  func.func @positions(%tokens: tensor<?xi32>, %batch: !llm.batch) -> !rows attributes {llm.entry} {
-    %table = llm.param @embed : !table
-    %places = llm.param @places : !places
-    %x = llm.embedding %tokens, %table : tensor<?xi32>, !table -> !rows
-    // expected-error @+1 {{max-context is 64, but the table has rows for 32 positions; compile for at most that many (--max-context)}}
-    %p = llm.position_embedding %batch, %places offset 2 : !places -> !rows
-    %s = llm.residual_add %x, %p : !rows
-    return %s : !rows
   }
 }
