@@ -1,12 +1,15 @@
 //===- Plugins.cpp - dialects and passes of others ------------------------===//
 #include "llmc/Pipelines/Plugins.h"
 
+#include "llmc/Runtime/Manifest.h"
+
 #include "mlir/Tools/Plugins/DialectPlugin.h"
 #include "mlir/Tools/Plugins/PassPlugin.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/SmallString.h"
 #include "llvm/Support/ErrorHandling.h"
 #include "llvm/Support/FileSystem.h"
+#include "llvm/Support/Path.h"
 #include "llvm/Support/raw_ostream.h"
 
 #include <cstdlib>
@@ -22,6 +25,7 @@ struct Loaded {
   std::mutex mutex;
   std::vector<DialectPlugin> dialects;
   std::vector<std::string> passFiles;
+  std::vector<LoadedPlugin> records;
 };
 } // namespace
 
@@ -38,30 +42,47 @@ static std::string problemOf(StringRef path, StringRef flag, llvm::Error error) 
          (isFile ? "; a plug-in is built against this llmc and its MLIR (docs/Extending.md)" : "");
 }
 
+/// The system searches for a name without a folder elsewhere, and finds a link by either name.
+static std::string realPath(StringRef path) {
+  llvm::SmallString<128> file;
+  if (llvm::sys::fs::real_path(path, file)) {
+    file = path;
+    (void)llvm::sys::fs::make_absolute(file);
+  }
+  return file.str().str();
+}
+
+static void record(StringRef kind, StringRef path, StringRef file) {
+  loaded().records.push_back({kind.str(), llvm::sys::path::filename(path).str(),
+                              rt::sha256OfFile(file.str()), path.str()});
+}
+
 std::string loadDialectPlugin(const std::string &path) {
-  auto plugin = DialectPlugin::load(path);
+  std::string file = realPath(path);
+  auto plugin = DialectPlugin::load(file);
   if (!plugin)
     return problemOf(path, "--load-dialect-plugin", plugin.takeError());
   std::lock_guard guard(loaded().mutex);
   bool isKnown = llvm::any_of(loaded().dialects, [&](const DialectPlugin &known) {
     return known.getFilename() == plugin->getFilename();
   });
-  if (!isKnown)
-    loaded().dialects.push_back(*plugin);
+  if (isKnown)
+    return "";
+  loaded().dialects.push_back(*plugin);
+  record("dialect-plugin", path, file);
   return "";
 }
 
 std::string loadPassPlugin(const std::string &path) {
-  auto plugin = PassPlugin::load(path);
+  std::string file = realPath(path);
+  auto plugin = PassPlugin::load(file);
   if (!plugin)
     return problemOf(path, "--load-pass-plugin", plugin.takeError());
   std::lock_guard guard(loaded().mutex);
-  llvm::SmallString<128> file;
-  if (llvm::sys::fs::real_path(path, file))
-    file = path;
   if (llvm::is_contained(loaded().passFiles, file))
     return "";
-  loaded().passFiles.push_back(file.str().str());
+  loaded().passFiles.push_back(file);
+  record("pass-plugin", path, file);
   // MLIR's registry and llmc's table of fusions end the program where a name is taken.
   std::string flag = "--load-pass-plugin=" + path;
   llvm::ScopedFatalErrorHandler named(
@@ -72,6 +93,11 @@ std::string loadPassPlugin(const std::string &path) {
       &flag);
   plugin->registerPassRegistryCallbacks();
   return "";
+}
+
+std::vector<LoadedPlugin> loadedPlugins() {
+  std::lock_guard guard(loaded().mutex);
+  return loaded().records;
 }
 
 void registerPluginDialects(DialectRegistry &registry) {

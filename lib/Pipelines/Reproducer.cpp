@@ -6,10 +6,12 @@
 #include "llmc/Frontend/Checkpoint.h"
 #include "llmc/InitAllPasses.h"
 #include "llmc/Pipelines/ModelContext.h"
+#include "llmc/Pipelines/Plugins.h"
 #include "llmc/Support/Error.h"
 
 #include "mlir/Parser/Parser.h"
 #include "mlir/Pass/PassRegistry.h"
+#include "llvm/ADT/StringExtras.h"
 
 #include <filesystem>
 #include <fstream>
@@ -88,6 +90,17 @@ static void writeText(const fs::path &path, const std::string &text) {
     throw InputError(path.string() + ": cannot be written; is the disk full?");
 }
 
+/// As a shell reads it back.
+static std::string shellWord(const std::string &text) {
+  auto isPlain = [](char c) { return llvm::isAlnum(c) || StringRef("_-+.,/:=@%").contains(c); };
+  if (llvm::all_of(text, isPlain))
+    return text;
+  std::string word = "'";
+  for (char c : text)
+    word += c == '\'' ? "'\\''" : std::string(1, c);
+  return word + "'";
+}
+
 static std::string textOf(ModuleOp module) {
   std::string text;
   llvm::raw_string_ostream out(text);
@@ -149,12 +162,15 @@ static std::string write(ModuleOp program, Replay &how, const fs::path &folder, 
     seen.difference = small;
   makeFolder(folder);
   writeText(folder / "program.mlir", textOf(*reduced.module));
-  std::string command = "llmc-reduce " + (folder / "program.mlir").string() + " --check" +
-                        " --pass-pipeline='" + how.pipeline + "'";
+  std::string command = "llmc-reduce " + shellWord((folder / "program.mlir").string()) + " --check";
+  // What passes and dialects the pipeline and the program may name.
+  for (const LoadedPlugin &plugin : loadedPlugins())
+    command += " --load-" + plugin.kind + "=" + shellWord(plugin.path);
+  command += " --pass-pipeline='" + how.pipeline + "'";
   if (how.checkpoint) {
     reference::CheckpointWeights weights(how.checkpoint);
     writeCheckpointOf(*reduced.module, weights, (folder / "weights.safetensors").string());
-    command += " --checkpoint=" + (folder / "weights.safetensors").string();
+    command += " --checkpoint=" + shellWord((folder / "weights.safetensors").string());
   }
   if (how.limits.tokens != INT64_MAX)
     command += " --limits=" + std::to_string(how.limits.tokens) + "," +

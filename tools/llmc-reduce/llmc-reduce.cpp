@@ -1,7 +1,11 @@
 //===- llmc-reduce.cpp - the smallest program that still does it ----------===//
+#include "llmc/Pipelines/ExtensionFlags.h"
 #include "llmc/Pipelines/ReduceCommand.h"
 
+#include "llmc/Support/Printable.h"
+
 #include <CLI/CLI.hpp>
+#include "llvm/Support/raw_ostream.h"
 
 #ifdef LLMC_INCLUDE_TESTS
 #include "Miscompile/Miscompile.h"
@@ -42,12 +46,16 @@ int main(int argc, char **argv) {
       ->check(CLI::PositiveNumber);
   app.add_option("--threads", command.threads, "Threads (default: 1)")->check(CLI::Range(1, 1024));
   app.add_flag("--json", command.json, "With --check: one JSON object (docs/Debugging.md)");
+  llmc::addPluginFlags(app);
   try {
     app.parse(argc, argv);
     if (command.pipeline.empty() && command.test.empty())
       throw CLI::RequiredError("--pass-pipeline or --test");
   } catch (const CLI::ParseError &error) {
     return app.exit(error) == 0 ? 0 : 2;
+  } catch (const llmc::InputError &error) {
+    llvm::errs() << "llmc-reduce: error: " << llmc::printable(error.what()) << "\n";
+    return 1;
   }
   return llmc::reduceMain(command, llvm::outs());
 }

@@ -15,12 +15,9 @@
 
 namespace llmc {
 
-/// --op-library and MLIR's plug-ins, which are loaded while the command line is read. A file
-/// that is none throws InputError out of the parser.
-inline void addLibraryFlags(CLI::App &app, std::vector<std::string> &opLibraries) {
-  app.add_option("--op-library", opLibraries,
-                 ".mlir with operations that descriptions may call (docs/Extending.md; repeatable)")
-      ->allow_extra_args(false);
+/// MLIR's plug-ins, which are loaded while the command line is read. A file that is none throws
+/// InputError out of the parser.
+inline void addPluginFlags(CLI::App &app) {
   auto addPlugin = [&](const char *flag, const char *text, std::string (*load)(const std::string &)) {
     app.add_option_function<std::vector<std::string>>(
            flag,
@@ -35,6 +32,14 @@ inline void addLibraryFlags(CLI::App &app, std::vector<std::string> &opLibraries
   addPlugin("--load-dialect-plugin", "Shared object with MLIR dialects (repeatable)",
             loadDialectPlugin);
   addPlugin("--load-pass-plugin", "Shared object with MLIR passes (repeatable)", loadPassPlugin);
+}
+
+/// --op-library and the plug-ins.
+inline void addLibraryFlags(CLI::App &app, std::vector<std::string> &opLibraries) {
+  app.add_option("--op-library", opLibraries,
+                 ".mlir with operations that descriptions may call (docs/Extending.md; repeatable)")
+      ->allow_extra_args(false);
+  addPluginFlags(app);
 }
 
 /// --kernel-library and --phase-pass; behind addLibraryFlags, whose plug-ins have the passes.

@@ -16,11 +16,26 @@
 namespace llmc {
 
 /// Loads a shared object with the entry point of a dialect plug-in; contexts that are made
-/// afterwards know its dialects. A message where it is none, or was built against another MLIR.
+/// afterwards know its dialects. `path` is a path, also without a folder: nothing is searched.
+/// A message where it is none, or was built against another MLIR.
 std::string loadDialectPlugin(const std::string &path);
 /// The same for passes, which --phase-pass can name then. A file that is loaded already is left
 /// alone; a pass or fusion whose name is taken ends the program with exit code 1 and the file's name.
 std::string loadPassPlugin(const std::string &path);
+
+/// A plug-in that is loaded, as artifacts record it.
+struct LoadedPlugin {
+  /// dialect-plugin or pass-plugin.
+  std::string kind;
+  /// Its file without the folder.
+  std::string name;
+  /// Of the file, 64 lower-case hexadecimal digits.
+  std::string sha256;
+  /// As it was named.
+  std::string path;
+};
+/// In the order in which they were loaded, each once a kind.
+std::vector<LoadedPlugin> loadedPlugins();
 
 /// Adds the dialects of all plug-ins that are loaded.
 void registerPluginDialects(mlir::DialectRegistry &registry);
