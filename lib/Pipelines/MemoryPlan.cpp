@@ -81,7 +81,7 @@ private:
   void addChunks(MemoryReport &report, plan::ProgramOp program);
   void addCurve(MemoryReport &report);
   void addLargest(MemoryReport &report);
-  void addNotes(MemoryReport &report);
+  void addNotes(MemoryReport &report, plan::ProgramOp program);
 
   bool isDivided() const {
     return request.tensor * request.pipeline * request.expert * request.context > 1;
@@ -178,7 +178,8 @@ plan::PackResult Planner::packAt(plan::ProgramOp program, plan::ArenaKind kind, 
   return plan::packSlicesAt(
       slices, plan::LimitsAttr::get(program.getContext(), tokens, sequences, limits.getMaxContext(),
                                     limits.getBlockTokens(), limits.getBlocks(),
-                                    std::min(tokens, request.phase.deployment.maxOutputs)));
+                                    std::min(tokens, request.phase.deployment.maxOutputs),
+                                    limits.getRingBlocks()));
 }
 
 //===----------------------------------------------------------------------===//
@@ -212,17 +213,21 @@ void Planner::addPlannedWeights(DeviceMemory &device, plan::ProgramOp program) {
 
 void Planner::addPlannedState(DeviceMemory &device, plan::ProgramOp program, int64_t context,
                               int64_t batch) {
-  int64_t size = 0, held = 0;
+  plan::LimitsAttr limits = program.getLimits();
+  int64_t size = 0, held = 0, blocks = saturatingMul(blocksOf(context), batch);
+  int64_t windowBlocks = limits.getWindowBlocks(batch, blocks);
   for (auto arena : program.getBody().front().getOps<plan::ArenaOp>())
     if (arena.getKind() == plan::ArenaKind::State)
-      size = plan::Size::fromMap(*arena.getSize())
-                 ->evaluate({0, 0, batch, saturatingMul(blocksOf(context), batch), 0});
+      size = plan::Size::fromMap(*arena.getSize())->evaluate({0, 0, batch, blocks, 0, windowBlocks});
   for (const StatePart &part : parts.states) {
     StateExtent extent;
     extent.layers = int64_t(part.layers.size());
     extent.tokens = blocksOf(context) * request.phase.deployment.blockTokens;
     extent.sequences = batch;
     extent.boundByWindow = false;
+    extent.isRing = part.ringWindow && limits.wantsRing(part.ringWindow) && windowBlocks < blocks;
+    if (extent.isRing)
+      extent.tokens = *limits.getRingBlocks() * limits.getBlockTokens();
     int64_t bytes = stateBytes(part, extent);
     held = saturatingAdd(held, bytes);
     device.items.push_back(
@@ -356,31 +361,19 @@ void Planner::addLargest(MemoryReport &report) {
                                       [&](int64_t batch) { return totalAt(context, batch); });
 }
 
-void Planner::addNotes(MemoryReport &report) {
+void Planner::addNotes(MemoryReport &report, plan::ProgramOp program) {
   if (!parts.notCounted.empty())
     report.notes.push_back("not counted: " + parts.notCounted);
   if (!refusal.empty())
     report.notes.push_back("activations and workspace are not planned: " + refusal);
   if (report.allocated) {
-    // What is kept for layers with a window although no token sees it any more.
-    int64_t saved = 0, layers = 0;
-    for (const StatePart &part : parts.states) {
-      StateExtent extent;
-      extent.layers = int64_t(part.layers.size());
-      extent.tokens = request.phase.deployment.maxContext;
-      extent.sequences = request.batch;
-      int64_t bound = stateBytes(part, extent);
-      extent.boundByWindow = false;
-      if (int64_t difference = stateBytes(part, extent) - bound) {
-        saved += difference;
-        layers += extent.layers;
-      }
-    }
-    if (layers)
-      report.notes.push_back(formatv("{0} layers have a window, and the runtime keeps all their "
-                                     "positions: state bounded by the windows would be {1} bytes "
-                                     "less",
-                                     layers, saved));
+    plan::LimitsAttr limits = program.getLimits();
+    // What a ring holds beyond the window is what a step adds, in whole blocks.
+    if (limits.getRingBlocks())
+      report.notes.push_back(formatv("layers with a window keep {0} blocks of {1} positions for each "
+                                     "sequence, for steps of {2} tokens",
+                                     *limits.getRingBlocks(), limits.getBlockTokens(),
+                                     limits.getMaxTokens()));
     return;
   }
   if (request.kvType == "fp8" || request.kvType == "int8")
@@ -427,7 +420,7 @@ MemoryReport Planner::run() {
   addLargest(report);
   report.request = request;
   report.contextLimit = contextLimit;
-  addNotes(report);
+  addNotes(report, program);
   return report;
 }
 

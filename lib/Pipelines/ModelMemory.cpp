@@ -1,6 +1,7 @@
 //===- ModelMemory.cpp - weights and state as the model has them ----------===//
 #include "ModelMemory.h"
 
+#include "llmc/Dialect/LLM/Analysis/StateWindows.h"
 #include "llmc/Dialect/Plan/IR/PlanSize.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -41,19 +42,6 @@ StringRef StatePart::name() const {
   llvm_unreachable("closed enum");
 }
 
-/// The layers that a function runs for, over all repeats.
-static llvm::MapVector<func::FuncOp, SmallVector<int64_t>> layersOfFunctions(ModuleOp module) {
-  llvm::MapVector<func::FuncOp, SmallVector<int64_t>> layers;
-  module.walk([&](RepeatOp repeat) {
-    int64_t period = int64_t(repeat.getCallees().size());
-    for (auto [j, callee] : llvm::enumerate(repeat.getCallees().getAsRange<FlatSymbolRefAttr>()))
-      if (auto function = module.lookupSymbol<func::FuncOp>(callee))
-        for (int64_t r = 0; r < int64_t(repeat.getCount()); ++r)
-          layers[function].push_back(int64_t(repeat.getFrom()) + r * period + int64_t(j));
-  });
-  return layers;
-}
-
 /// The state that a cache value is a version of.
 static StateOp stateBehind(Value cache) {
   while (cache) {
@@ -78,12 +66,6 @@ struct Readers {
 };
 } // namespace
 
-/// The most positions that a token sees; 0: all.
-static int64_t windowOf(PagedAttentionOp attention) {
-  int64_t window = attention.getWindow().value_or(0), chunk = attention.getChunk().value_or(0);
-  return !window ? chunk : !chunk ? window : std::min(window, chunk);
-}
-
 SmallVector<StatePart> statePartsOf(ModuleOp module) {
   std::map<std::pair<std::string, int64_t>, Readers> readers;
   for (auto &[function, layers] : layersOfFunctions(module)) {
@@ -104,7 +86,7 @@ SmallVector<StatePart> statePartsOf(ModuleOp module) {
     };
     function.walk([&](Operation *op) {
       TypeSwitch<Operation *>(op)
-          .Case([&](PagedAttentionOp op) { read(op.getCache(), op.getQuery(), windowOf(op)); })
+          .Case([&](PagedAttentionOp op) { read(op.getCache(), op.getQuery(), attentionWindow(op)); })
           .Case([&](SelectPositionsOp op) { read(op.getCache(), op.getQuery(), 0); })
           .Case([&](SelectEntriesOp op) { read(op.getCache(), op.getQuery(), 0); })
           .Case([&](JointAttentionOp op) {
@@ -113,18 +95,23 @@ SmallVector<StatePart> statePartsOf(ModuleOp module) {
           });
     });
   }
+  llvm::StringMap<LayerWindows> windows = findStateWindows(module);
   SmallVector<StatePart> parts;
   for (auto family : module.getOps<StateFamilyOp>()) {
     size_t first = parts.size();
+    const LayerWindows &rings = windows[family.getSymName()];
     for (int64_t layer : family.getLayers().expand()) {
       const Readers &found = readers[{family.getSymName().str(), layer}];
       int64_t window = found.any && !found.seesAll ? found.window : 0;
+      auto ring = rings.find(layer);
+      int64_t ringWindow = ring == rings.end() ? 0 : ring->second;
       auto same = std::find_if(parts.begin() + first, parts.end(), [&](const StatePart &part) {
-        return part.window == window && part.queryHeads == found.queryHeads;
+        return part.window == window && part.ringWindow == ringWindow &&
+               part.queryHeads == found.queryHeads;
       });
       if (same == parts.end())
         same = parts.insert(same, StatePart{cast<CacheType>(family.getType()), {}, window,
-                                            found.queryHeads});
+                                            ringWindow, found.queryHeads});
       same->layers.push_back(layer);
     }
   }
@@ -172,7 +159,9 @@ std::string stateFormula(const StatePart &part, const StateExtent &extent) {
   std::string begin = llvm::formatv("{0} layers{1}", extent.layers, sequences).str();
   std::string tokensText =
       llvm::formatv(" x {0} tokens{1}", tokens,
-                    tokens < extent.tokens ? " of the window" : "");
+                    extent.isRing ? llvm::formatv(" of a ring for the window of {0}", part.ringWindow).str()
+                    : tokens < extent.tokens ? " of the window"
+                                             : "");
   switch (part.type.getKind()) {
   case CacheKind::Paged:
   case CacheKind::Window:

@@ -20,6 +20,8 @@ struct StatePart {
   llvm::SmallVector<int64_t> layers;
   /// No token sees more positions than these; 0: it sees all.
   int64_t window = 0;
+  /// The same where the kernels of llmc need no more of it than that.
+  int64_t ringWindow = 0;
   /// Of the attentions that read it; 0: none does.
   int64_t queryHeads = 0;
 
@@ -44,6 +46,8 @@ struct StateExtent {
   int64_t heads = 0;
   /// Whether positions that no token sees any more are given back.
   bool boundByWindow = true;
+  /// Whether `tokens` are those of rings of blocks.
+  bool isRing = false;
 };
 /// Saturates.
 int64_t stateBytes(const StatePart &part, const StateExtent &extent);

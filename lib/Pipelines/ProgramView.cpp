@@ -270,9 +270,7 @@ void PlanView::addMemory() {
                " heads, " + std::to_string(state.getKeyWidth()) + " + " +
                std::to_string(state.getValueWidth()) +
                (state.isPerSequence() ? ", a sequence" : ", a block"),
-           plan::saturatingMul(std::max(size.getTerm(plan::SizeSymbol::Blocks),
-                                        size.getTerm(plan::SizeSymbol::Sequences)),
-                               state.getLayers().getNumLayers())});
+           plan::saturatingMul(*llvm::max_element(size.terms), state.getLayers().getNumLayers())});
     }
   }
 }

@@ -91,8 +91,9 @@ typedef enum llmc_command_kind {
   LLMC_COMMAND_COLLECTIVE = 2,
 } llmc_command_kind;
 
-/* `args`: args[0] is the batch, then the operands. For observe and collective
-   args[0] is the data. Pointers stay valid as long as the session. */
+/* `args`: args[0] is the batch (the step's, or a copy of it with the blocks of
+   states with a window), then the operands. For observe and collective args[0]
+   is the data. Pointers stay valid as long as the session. */
 typedef struct llmc_command {
   uint32_t kind;
   uint32_t kernel; /* launch: index into the module's kernels */

@@ -18,7 +18,7 @@
 
 namespace llmc::rt {
 
-inline constexpr int manifestMajor = 3;
+inline constexpr int manifestMajor = 4;
 inline constexpr int manifestMinor = 0;
 /// Offsets, strides and scratch are multiples of it.
 inline constexpr int64_t manifestAlignment = 64;
@@ -26,10 +26,12 @@ inline constexpr int64_t manifestAlignment = 64;
 /// What a Size or Items is evaluated for.
 struct Extent {
   int64_t tokens = 0, outputs = 0, sequences = 0, blocks = 0, threads = 0;
+  int64_t windowBlocks = 0; ///< of every state with a window
 };
 
 struct Size {
   int64_t constant = 0, tokens = 0, outputs = 0, sequences = 0, blocks = 0, threads = 0;
+  int64_t windowBlocks = 0;
 
   /// Empty where the value does not fit in 63 bits.
   std::optional<int64_t> evaluate(const Extent &extent) const;
@@ -83,6 +85,8 @@ struct Limits {
   /// Rows of a step whose logits may be wanted; the file may leave it out, it
   /// is maxTokens then.
   int64_t maxOutputs = 0;
+  /// Blocks that a sequence goes round in where a state has a window; 0: none has.
+  int64_t ringBlocks = 0;
 };
 
 struct FileEntry {
@@ -154,7 +158,11 @@ struct State {
   /// Whether each sequence has a slot; else positions lie in blocks.
   bool perSequence() const { return bytesPerSequence > 0; }
   /// Bytes of one member.
-  Size memberSize() const { return {.sequences = bytesPerSequence, .blocks = bytesPerBlock}; }
+  Size memberSize() const {
+    if (window)
+      return {.windowBlocks = bytesPerBlock};
+    return {.sequences = bytesPerSequence, .blocks = bytesPerBlock};
+  }
 };
 
 struct Variant {
@@ -287,6 +295,8 @@ struct Manifest {
   bool hasWeights() const;
   /// Whether the program keeps state that is of all tokens of a sequence so far.
   bool hasSequenceState() const;
+  /// The largest window of a state; 0: none has one.
+  int64_t largestWindow() const;
   /// The largest step of a deployment; 0 sequences: as many as the limit.
   Extent largest(int64_t blocks, int64_t threads, int64_t sequences = 0) const;
 };

@@ -125,6 +125,9 @@ public:
   int64_t length(int32_t sequence) const;
   /// Forgets the tokens from position \p length on.
   void truncate(int32_t sequence, int64_t length);
+  /// Whether a sequence that is cut to \p length goes on from there; else the next step first
+  /// computes the state of what is left anew.
+  bool canReturnTo(int32_t sequence, int64_t length) const;
 
   /// Runs one step. Throws InputError for token ids outside the vocabulary and
   /// for contexts that do not fit, CancelledError after cancel().

@@ -30,11 +30,10 @@ static std::string unique(llvm::StringMap<unsigned> &names, StringRef name) {
 
 /// `factor` bytes a row.
 static AffineMap bytesPer(MLIRContext *context, plan::Extent rows, int64_t factor) {
-  // Symbols: tokens, outputs, sequences, blocks, threads.
-  unsigned symbol = rows == plan::Extent::Tokens    ? 0
-                    : rows == plan::Extent::Outputs ? 1
-                                                    : 2;
-  return AffineMap::get(0, 5, getAffineSymbolExpr(symbol, context) * factor);
+  plan::SizeSymbol symbol = rows == plan::Extent::Tokens    ? plan::SizeSymbol::Tokens
+                            : rows == plan::Extent::Outputs ? plan::SizeSymbol::Outputs
+                                                            : plan::SizeSymbol::Sequences;
+  return plan::Size::of(symbol, factor).getMap(context);
 }
 
 RowBuffer Converter::newBuffer(StringRef name, int64_t width, plan::Extent rows,
@@ -222,9 +221,6 @@ LogicalResult Converter::convertOp(Operation *op) {
         auto plan = stateOf(state.getResult());
         if (failed(plan))
           return failure();
-        // What another layer keeps: this step has added to it already.
-        if (IntegerAttr other; state.getLayer() && matchPattern(state.getLayer(), m_Constant(&other)))
-          plan->fixed = other.getInt();
         caches[state.getResult()] = *plan;
         return success();
       })
@@ -532,7 +528,8 @@ LogicalResult Converter::run() {
                                     context_length, number("parameters"));
   auto limits = plan::LimitsAttr::get(context, options.maxTokens, options.maxSequences, maxContext,
                                       options.blockTokens, blocks,
-                                      std::min(options.maxTokens, options.maxOutputs));
+                                      std::min(options.maxTokens, options.maxOutputs),
+                                      std::nullopt);
   auto producer = plan::ProducerAttr::get(context, "llmc", LLMC_VERSION, LLMC_TOOLCHAIN);
   target = findTarget(options.target);
   if (!target)
@@ -542,7 +539,8 @@ LogicalResult Converter::run() {
   auto device = plan::TargetAttr::get(
       context, options.device.empty() ? options.target : options.device,
       target->triple.empty() ? llvm::sys::getDefaultTargetTriple() : std::string(target->triple));
-  program = plan::ProgramOp::create(b, module.getLoc(), producer, model, device, limits, ranks);
+  program = plan::ProgramOp::create(b, module.getLoc(), producer, model, device,
+                                    boundStates(limits), ranks);
   SmallVector<Attribute> accepted;
   if (int64_t folded = number("folded_scales"))
     accepted.push_back(plan::AcceptedAttr::get(context, "fold-scales",

@@ -9,6 +9,7 @@
 #define LLMC_LIB_CONVERSION_LLMTOPLAN_CONVERTER_H
 
 #include "LastUse.h"
+#include "llmc/Dialect/LLM/Analysis/StateWindows.h"
 #include "llmc/Dialect/LLM/IR/Elements.h"
 #include "llmc/Dialect/LLM/IR/LLMDialect.h"
 #include "llmc/Dialect/Plan/IR/PlanOps.h"
@@ -286,8 +287,10 @@ private:
   PackedWeight packConstants(llvm::StringRef name, llvm::ArrayRef<float> values);
   /// For each layer of the function being converted its own number, as f32.
   PackedWeight packLayerNumbers();
-  /// The plan's state of a family, declared once.
+  /// The plan's state of a family, declared once for the layers that keep as many positions.
   mlir::FailureOr<PackedWeight> stateOf(mlir::Value cache);
+  /// Finds the layers whose state is a ring; the limits with the blocks of one.
+  plan::LimitsAttr boundStates(plan::LimitsAttr limits);
 
   /// A state with one slot of so many bytes for each sequence.
   struct SequenceState {
@@ -332,6 +335,8 @@ private:
   llvm::StringMap<unsigned> kept;
   llvm::StringMap<unsigned> names;
   llvm::StringMap<PackedWeight> packed;
+  /// Layers whose state is a ring.
+  llvm::StringMap<llm::LayerWindows> windows;
   llvm::StringMap<std::string> knownKernels;
   /// The layer within the period of the repeat being converted.
   std::optional<int64_t> layer;

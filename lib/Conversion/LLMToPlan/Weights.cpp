@@ -2,6 +2,9 @@
 #include "Converter.h"
 
 #include "llmc/Kernels/CPU/Storage.h"
+#include "llmc/Support/StateRing.h"
+
+#include "mlir/IR/Matchers.h"
 
 using namespace mlir;
 
@@ -292,6 +295,24 @@ Converter::PackedWeight Converter::packConstants(StringRef name, ArrayRef<float>
   return weight;
 }
 
+plan::LimitsAttr Converter::boundStates(plan::LimitsAttr limits) {
+  windows = findStateWindows(module);
+  int64_t blocks = 0;
+  for (auto &family : windows) {
+    std::erase_if(family.second,
+                  [&](const auto &entry) { return !limits.wantsRing(entry.second); });
+    for (auto [layer, window] : family.second)
+      blocks = std::max(blocks, leastRingBlocks(window, limits.getMaxTokens(),
+                                                limits.getBlockTokens()));
+  }
+  if (!blocks)
+    return limits;
+  return plan::LimitsAttr::get(limits.getContext(), limits.getMaxTokens(),
+                               limits.getMaxSequences(), limits.getMaxContext(),
+                               limits.getBlockTokens(), limits.getBlocks(),
+                               limits.getMaxOutputs(), blocks);
+}
+
 FailureOr<Converter::PackedWeight> Converter::stateOf(Value cache) {
   auto state = cache.getDefiningOp<llm::StateOp>();
   auto family = state ? symbols.lookup<StateFamilyOp>(state.getFamily()) : StateFamilyOp();
@@ -299,19 +320,36 @@ FailureOr<Converter::PackedWeight> Converter::stateOf(Value cache) {
     return emitError(cache.getLoc()) << "cache is no member of a state family";
   PackedWeight plan;
   plan.perLayer = true;
-  std::string key = "state:" + family.getSymName().str();
-  if (auto known = packed.find(key); known != packed.end())
-    return known->second;
-  plan.symbol = family.getSymName().str();
-  for (unsigned i = 1; names.count(plan.symbol); ++i)
-    plan.symbol = family.getSymName().str() + "." + std::to_string(i);
-  names[plan.symbol]++;
+  // What another layer keeps: this step has added to it already.
+  if (IntegerAttr other; state.getLayer() && matchPattern(state.getLayer(), m_Constant(&other)))
+    plan.fixed = other.getInt();
+  LayersAttr all = family.getLayersAttr();
+  const LayerWindows &bound = windows[family.getSymName()];
+  auto windowOf = [&](int64_t at) {
+    auto found = bound.find(at);
+    return found == bound.end() ? std::optional<int64_t>() : std::optional(found->second);
+  };
+  std::optional<int64_t> window;
+  SmallVector<int64_t> alike = all ? all.expand() : SmallVector<int64_t>();
+  if (!bound.empty() && (plan.fixed || functionLayers)) {
+    // The layers of a function are alike.
+    window = windowOf(plan.fixed ? *plan.fixed : functionLayers.expand().front());
+    llvm::erase_if(alike, [&](int64_t other) { return windowOf(other) != window; });
+  }
+  std::string key = "state:" + family.getSymName().str() + ":" + std::to_string(window.value_or(0));
+  if (auto known = packed.find(key); known != packed.end()) {
+    plan.symbol = known->second.symbol;
+    return plan;
+  }
+  bool isPart = alike.size() < (all ? all.expand().size() : 0);
+  plan.symbol = freeName(names, family.getSymName().str() + (window && isPart ? ".window" : ""));
   auto type = cast<CacheType>(family.getType());
   ArrayRef<int64_t> shape = type.getShape();
-  plan::LayersAttr layers = planLayers(family.getLayersAttr());
+  plan::LayersAttr layers =
+      planLayers(isPart ? LayersAttr::fromList(module.getContext(), alike) : all);
   auto declareState = [&](plan::StateKind kind, ArrayRef<int64_t> dims, int64_t elements) {
     plan::StateOp::create(declare, family.getLoc(), plan.symbol, "state", layers, kind, dims[0],
-                          dims[1], dims[2], type.getElementType(), align64(elements * 4));
+                          dims[1], dims[2], type.getElementType(), align64(elements * 4), window);
   };
   switch (type.getKind()) {
   case CacheKind::Recurrent:

@@ -65,7 +65,7 @@ GenerateResult Generator::generate(std::span<const int32_t> prompt, const Genera
   // The last token is always fed: its logits are wanted. So are all for scores.
   kept = scored ? 0 : std::min(kept, prompt.size() - 1);
   // State that cannot go back is of no use where anything of it must go.
-  if (kept < held.size() && session.artifact().manifest().hasSequenceState())
+  if (!session.canReturnTo(sequence, int64_t(kept)))
     kept = 0;
   session.truncate(sequence, int64_t(kept));
   held.resize(kept);

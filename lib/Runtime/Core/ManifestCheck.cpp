@@ -7,6 +7,7 @@
 
 #include "ManifestChecker.h"
 #include "llmc/Kernels/CPU/Storage.h"
+#include "llmc/Support/StateRing.h"
 
 #include <algorithm>
 #include <cctype>
@@ -109,7 +110,8 @@ void Checker::checkArenas() {
     if (!weights)
       continue;
     const Size &size = arena.size;
-    if (size.tokens || size.outputs || size.sequences || size.blocks || size.threads)
+    if (size.tokens || size.outputs || size.sequences || size.blocks || size.threads ||
+        size.windowBlocks)
       fail(path + ".size", "an arena of weights has a constant size");
     if (!arena.file.empty() && !arena.rankFiles.empty())
       fail(path + ".rank_files", "stands beside file; one of them is enough");
@@ -234,6 +236,20 @@ void Checker::checkStates() {
       fail(path + ".layers", "is empty");
     checkLayers(state.layers, path + ".layers");
     int64_t least;
+    if (state.window && state.perSequence())
+      fail(path + ".window", "is " + std::to_string(state.window) + " of a state of kind " +
+                                 state.kind + "; only a paged state has a window");
+    if (state.window) {
+      const Limits &limits = manifest.limits;
+      int64_t whole = (limits.maxContext - 1) / limits.blockTokens + 1;
+      int64_t ring = std::min(
+          whole, leastRingBlocks(state.window, limits.maxTokens, limits.blockTokens));
+      if (limits.ringBlocks < ring)
+        fail(path + ".window", "is " + std::to_string(state.window) + ", which with steps of " +
+                                   std::to_string(limits.maxTokens) + " tokens takes rings of " +
+                                   std::to_string(ring) + " blocks; limits.ring_blocks is " +
+                                   std::to_string(limits.ringBlocks));
+    }
     if (state.perSequence()) {
       aligned(state.bytesPerSequence, path + ".bytes_per_sequence");
       if (__builtin_mul_overflow(state.heads, state.keyWidth, &least) ||
@@ -358,6 +374,7 @@ void checkManifest(Manifest &manifest, std::string_view name) {
                              std::pair(limits.maxContext, "limits.max_context"),
                              std::pair(limits.blockTokens, "limits.block_tokens"),
                              std::pair(limits.blocks, "limits.blocks"),
+                             std::pair(limits.ringBlocks, "limits.ring_blocks"),
                              std::pair(manifest.model.vocabSize, "model.vocab_size")})
     if (value > INT32_MAX)
       checker.fail(path, "is " + std::to_string(value) + ", kernels count in 32 bits");

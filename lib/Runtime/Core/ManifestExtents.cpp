@@ -71,7 +71,8 @@ private:
         failAt(file, place("states", i),
                "does not fit in the " + std::to_string(arenaBytes[size_t(state.arenaIndex)]) +
                    " bytes of the arena '" + state.arena + "' with " +
-                   std::to_string(largest.blocks) + " blocks and " +
+                   std::to_string(state.window ? largest.windowBlocks : largest.blocks) +
+                   " blocks and " +
                    std::to_string(largest.sequences) + " sequences");
     }
   }
@@ -138,6 +139,8 @@ private:
   }
 
   static std::string sizeText(const Size &state) {
+    if (state.windowBlocks)
+      return "window blocks of " + std::to_string(state.windowBlocks) + " bytes";
     bool perSequence = state.sequences && !state.blocks;
     return (perSequence ? "slots of " : "blocks of ") +
            std::to_string(perSequence ? state.sequences : state.blocks) + " bytes";

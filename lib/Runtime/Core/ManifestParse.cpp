@@ -26,6 +26,7 @@ Size parseSize(Object object) {
   size.sequences = object.integer("sequences", 0, 0);
   size.blocks = object.integer("blocks", 0, 0);
   size.threads = object.integer("threads", 0, 0);
+  size.windowBlocks = object.integer("window_blocks", 0, 0);
   object.finish();
   return size;
 }
@@ -121,6 +122,7 @@ void parseHead(Object &top, Manifest &manifest) {
   bound.blockTokens = limits.integer("block_tokens", 1);
   bound.blocks = limits.integer("blocks", 1);
   bound.maxOutputs = limits.integer("max_outputs", 1, bound.maxTokens);
+  bound.ringBlocks = limits.integer("ring_blocks", 1, 0);
   limits.finish();
 }
 

@@ -91,6 +91,18 @@ void Checker::checkLaunch(Step &step, const std::string &path, const Loop *loop)
     for (size_t i = 0; i < step.operands.size(); ++i)
       if ((step.operands[i].access == Access::Write) == (pass == 1))
         checkOperand(step.operands[i], place(path + ".launch.operands", i), loop);
+  // A launch has one table of blocks.
+  const State *paged = nullptr;
+  for (const Operand &operand : step.operands) {
+    if (operand.kind != OperandKind::State || manifest.states[size_t(operand.index)].perSequence())
+      continue;
+    const State &state = manifest.states[size_t(operand.index)];
+    if (paged && (paged->window > 0) != (state.window > 0))
+      fail(path + ".launch.operands", "are the states '" + paged->name + "' and '" + state.name +
+                                          "', of which one has a window; their blocks are not the "
+                                          "same");
+    paged = &state;
+  }
   Extent largest = manifest.largest(manifest.limits.blocks, 1);
   std::optional<int64_t> items = step.items.evaluate(largest);
   if (!items || *items > largestInteger)

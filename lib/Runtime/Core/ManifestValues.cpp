@@ -1,6 +1,7 @@
 //===- ManifestValues.cpp - sizes, items and layer sets -------------------===//
 
 #include "llmc/Runtime/Manifest.h"
+#include "llmc/Support/StateRing.h"
 
 #include <algorithm>
 
@@ -17,7 +18,8 @@ std::optional<int64_t> Size::evaluate(const Extent &extent) const {
   int64_t sum = constant;
   if (accumulate(sum, tokens, extent.tokens) && accumulate(sum, outputs, extent.outputs) &&
       accumulate(sum, sequences, extent.sequences) && accumulate(sum, blocks, extent.blocks) &&
-      accumulate(sum, threads, extent.threads))
+      accumulate(sum, threads, extent.threads) &&
+      accumulate(sum, windowBlocks, extent.windowBlocks))
     return sum;
   return std::nullopt;
 }
@@ -102,9 +104,17 @@ bool Manifest::hasSequenceState() const {
                      [](const State &state) { return state.perSequence(); });
 }
 
+int64_t Manifest::largestWindow() const {
+  int64_t window = 0;
+  for (const State &state : states)
+    window = std::max(window, state.window);
+  return window;
+}
+
 Extent Manifest::largest(int64_t blocks, int64_t threads, int64_t sequences) const {
-  return {limits.maxTokens, limits.maxOutputs, sequences ? sequences : limits.maxSequences, blocks,
-          threads};
+  sequences = sequences ? sequences : limits.maxSequences;
+  return {limits.maxTokens, limits.maxOutputs, sequences, blocks, threads,
+          windowBlocks(limits.ringBlocks, sequences, blocks)};
 }
 
 } // namespace llmc::rt

@@ -5,16 +5,13 @@
 namespace llmc::rt {
 
 Program::Program(const Manifest &manifest, const Entry &entry, const Addresses &addresses,
-                 const llmc_batch *batch, bool withObservations)
+                 const BatchViews &batch, bool withObservations)
     : manifest(manifest), addresses(addresses), batch(batch), withObservations(withObservations) {
   std::vector<int64_t> used(manifest.arenas.size(), 0);
   for (const State &state : manifest.states) {
     int64_t &end = used[size_t(state.arenaIndex)];
     stateBase.push_back(end);
-    memberBytes.push_back(state.memberSize()
-                              .evaluate({.sequences = addresses.sequences,
-                                         .blocks = addresses.blocks})
-                              .value());
+    memberBytes.push_back(state.memberSize().evaluate(addresses.largest).value());
     end += state.layers.count() * memberBytes.back();
   }
   for (const Step &step : entry.steps) {
@@ -67,6 +64,14 @@ static std::string withLayer(std::string name, int64_t layer) {
   return name;
 }
 
+/// A launch's paged states all have a window, or none has.
+const llmc_batch *Program::batchFor(const Step &launch) const {
+  for (const Operand &operand : launch.operands)
+    if (operand.kind == OperandKind::State && manifest.states[size_t(operand.index)].window)
+      return batch.window;
+  return batch.whole;
+}
+
 void Program::add(const Step &step, int64_t base) {
   llmc_command command{};
   std::vector<void *> args;
@@ -76,7 +81,7 @@ void Program::add(const Step &step, int64_t base) {
   case StepKind::Launch:
     command.kind = LLMC_COMMAND_LAUNCH;
     command.kernel = uint32_t(step.kernelIndex);
-    args.push_back(const_cast<llmc_batch *>(batch));
+    args.push_back(const_cast<llmc_batch *>(batchFor(step)));
     for (const Operand &operand : step.operands)
       args.push_back(address(operand, base));
     label = step.kernel;

@@ -17,14 +17,19 @@ namespace llmc::rt {
 /// Where a rank's arenas lie.
 struct Addresses {
   std::vector<char *> arenas;
-  int64_t blocks = 0, sequences = 0;
+  Extent largest;
+};
+
+/// What launches get as the first argument: all of it is the same but the blocks.
+struct BatchViews {
+  const llmc_batch *whole;
+  const llmc_batch *window; ///< for states with a window
 };
 
 class Program {
 public:
-  /// \p batch is the first argument of every launch.
   Program(const Manifest &manifest, const Entry &entry, const Addresses &addresses,
-          const llmc_batch *batch, bool withObservations);
+          const BatchViews &batch, bool withObservations);
 
   /// Fills in the counts for a step of this extent.
   void prepare(const Extent &extent);
@@ -44,12 +49,13 @@ private:
     int64_t layer;
   };
   void add(const Step &step, int64_t base);
+  const llmc_batch *batchFor(const Step &launch) const;
   void *address(const Operand &operand, int64_t base) const;
   void *sliceAddress(int32_t slice) const;
 
   const Manifest &manifest;
   const Addresses &addresses;
-  const llmc_batch *batch;
+  BatchViews batch;
   bool withObservations;
   std::vector<int64_t> stateBase;   ///< of every state inside its arena
   std::vector<int64_t> memberBytes; ///< of every state

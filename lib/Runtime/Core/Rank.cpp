@@ -84,10 +84,9 @@ void Rank::loadKernels() {
   variantName = chosen;
 }
 
-void Rank::allocate(const Sequences::Shape &shape, const llmc_batch *firstArgument) {
-  addresses.blocks = shape.blocks;
-  addresses.sequences = shape.sequences;
+void Rank::allocate(const Sequences::Shape &shape, const BatchViews &firstArgument) {
   Extent largest = manifest.largest(shape.blocks, threadCount, shape.sequences);
+  addresses.largest = largest;
   checkExtents(manifest, largest, artifact.manifestPath());
   for (size_t i = 0; i < manifest.arenas.size(); ++i) {
     const Arena &arena = manifest.arenas[i];

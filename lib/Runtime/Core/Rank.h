@@ -32,7 +32,7 @@ public:
   const std::string &variant() const { return variantName; }
 
   /// Takes the planned memory. Throws where the device took another amount.
-  void allocate(const Sequences::Shape &shape, const llmc_batch *batch);
+  void allocate(const Sequences::Shape &shape, const BatchViews &batch);
   /// This rank's member of every group of the manifest; null where it is none.
   void setCommunicators(std::vector<std::unique_ptr<Communicator>> members);
 

@@ -49,6 +49,8 @@ void Sequences::remove(int32_t sequence) {
 void Sequences::setLength(int32_t index, int64_t length) {
   Sequence &sequence = at(index);
   sequence.length = length;
+  if (length == 0)
+    sequence.written = 0;
   if (int64_t(sequence.tokens.size()) > length)
     sequence.tokens.resize(size_t(length));
 }
@@ -61,9 +63,26 @@ void Sequences::append(int32_t index, std::span<const int32_t> tokens) {
   endStep(index);
 }
 
+void Sequences::beginStep(int32_t index, int64_t tokens) {
+  Sequence &sequence = at(index);
+  sequence.slotLength = -1;
+  sequence.written = std::max(sequence.written, sequence.length + tokens);
+}
+
+bool Sequences::canReturnTo(int32_t index, int64_t length) const {
+  const Sequence &sequence = at(index);
+  if (length == 0)
+    return true;
+  if (limits.slots && sequence.slotLength != length)
+    return false;
+  // The last block that was written took the place of the one a ring before it.
+  int64_t kept = (blocksFor(sequence.written) - limits.ringBlocks) * limits.blockTokens;
+  return !limits.ringBlocks || kept <= std::max<int64_t>(length - limits.window + 1, 0);
+}
+
 bool Sequences::isStale(int32_t index, int64_t extent) const {
   const Sequence &sequence = at(index);
-  if (limits.slots && sequence.length > 0 && sequence.slotLength != sequence.length)
+  if (!canReturnTo(index, sequence.length))
     return true;
   auto crossed = [&](int64_t threshold) {
     return (sequence.extent > threshold) != (extent > threshold);

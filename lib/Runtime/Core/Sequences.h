@@ -23,9 +23,12 @@ public:
     std::vector<int64_t> recomputeBeyond;
     /// Whether sequences have slots of state, which cannot go back by a token.
     bool slots;
+    /// Blocks that a sequence goes round in where a state has a window, which none has beyond
+    /// `window`; 0: those of all positions are there.
+    int64_t ringBlocks, window;
 
     /// Whether a state may have to be computed from the tokens.
-    bool recomputes() const { return slots || !recomputeBeyond.empty(); }
+    bool recomputes() const { return slots || ringBlocks || !recomputeBeyond.empty(); }
   };
 
   explicit Sequences(const Shape &shape);
@@ -42,10 +45,17 @@ public:
   /// Whether the state, if there is any, was computed for an extent on the other side of a
   /// threshold, or its slot is not that of the sequence's tokens.
   bool isStale(int32_t sequence, int64_t extent) const;
-  /// A step changes the slot: until endStep it is of no tokens.
-  void beginStep(int32_t sequence) { at(sequence).slotLength = -1; }
+  /// Whether the state, cut to so many tokens, is still all that those after it need.
+  bool canReturnTo(int32_t sequence, int64_t length) const;
+  /// A step adds so many tokens. It changes the slot: until endStep that is of no tokens.
+  void beginStep(int32_t sequence, int64_t tokens);
   /// The slot is of all tokens of the sequence.
   void endStep(int32_t sequence) { at(sequence).slotLength = at(sequence).length; }
+  /// The state was computed anew for all tokens of the sequence.
+  void endRefresh(int32_t sequence) {
+    at(sequence).written = at(sequence).length;
+    endStep(sequence);
+  }
   /// Which slot of every pool is the sequence's, as long as it exists.
   int32_t slotOf(int32_t sequence) const { return slots[size_t(sequence)]; }
   /// The state is computed for this extent from here on; -1: for none.
@@ -71,6 +81,7 @@ private:
     int64_t length = 0;
     int64_t extent = -1;
     int64_t slotLength = 0; ///< tokens that the slot's state is of, -1: not known
+    int64_t written = 0;    ///< positions that steps may have written
     std::vector<int32_t> blocks;
     std::vector<int32_t> tokens;
   };

@@ -4,6 +4,7 @@
 #include "Rank.h"
 #include "StepBatch.h"
 #include "llmc/Runtime/ThreadTeam.h"
+#include "llmc/Support/StateRing.h"
 
 #include <algorithm>
 
@@ -48,6 +49,10 @@ Sequences::Shape shapeOf(const Artifact &artifact, const SessionOptions &options
   else
     shape.blocks = limits.blocks;
   shape.maxContext = std::min(shape.maxContext, shape.blocks * shape.blockTokens);
+  // Where rings would take no less, states with a window have the blocks of all others.
+  shape.window = artifact.manifest().largestWindow();
+  if (windowBlocks(limits.ringBlocks, shape.sequences, shape.blocks) < shape.blocks)
+    shape.ringBlocks = limits.ringBlocks;
   return shape;
 }
 
@@ -98,7 +103,7 @@ Session::Impl::Impl(std::shared_ptr<const Artifact> opened, const SessionOptions
     threads = std::max(1, ThreadTeam::availableThreads() / count);
   for (int rank = 0; rank < count; ++rank) {
     ranks.push_back(std::make_unique<Rank>(*artifact, Rank::Setup{rank, threads, &options}));
-    ranks.back()->allocate(sequences.shape(), batch.batch());
+    ranks.back()->allocate(sequences.shape(), batch.views());
   }
   std::vector<std::vector<std::unique_ptr<Communicator>>> members;
   members.resize(size_t(count));
@@ -177,7 +182,7 @@ void Session::Impl::refresh(const StepInput &input) {
                               sequences.tokensOf(input.sequence).end());
   // Until all is computed, there is a state of no extent, and no slot of any tokens.
   sequences.setExtent(input.sequence, -1);
-  sequences.beginStep(input.sequence);
+  sequences.beginStep(input.sequence, 0);
   int64_t length = int64_t(tokens.size()), most = artifact->manifest().limits.maxTokens;
   for (int64_t done = 0; done < length; done += most) {
     StepInput piece{input.sequence,
@@ -187,7 +192,7 @@ void Session::Impl::refresh(const StepInput &input) {
     execute(/*shown=*/false);
   }
   sequences.setExtent(input.sequence, extent);
-  sequences.endStep(input.sequence);
+  sequences.endRefresh(input.sequence);
 }
 
 void Session::Impl::execute(bool show) {
@@ -222,7 +227,7 @@ StepOutput Session::step(std::span<const StepInput> inputs) {
       impl->refresh(input);
     impl->batch.fill(inputs, impl->sequences);
     for (const StepInput &input : inputs)
-      impl->sequences.beginStep(input.sequence);
+      impl->sequences.beginStep(input.sequence, int64_t(input.tokens.size()));
     impl->execute(/*shown=*/true);
   } catch (...) {
     for (const StepInput &input : inputs)
@@ -267,6 +272,10 @@ void Session::truncate(int32_t sequence, int64_t length) {
                      " tokens and cannot be cut to " + std::to_string(length));
   impl->sequences.setLength(sequence, length);
   impl->sequences.trim(sequence);
+}
+
+bool Session::canReturnTo(int32_t sequence, int64_t length) const {
+  return impl->sequences.canReturnTo(sequence, length);
 }
 
 void Session::cancel() noexcept { impl->cancelled.store(true, std::memory_order_relaxed); }

@@ -7,7 +7,7 @@
 namespace llmc::rt {
 
 StepBatch::StepBatch(const Limits &limits, const Sequences::Shape &shape)
-    : ids(size_t(limits.maxTokens)), positions(ids.size()), sequenceOf(ids.size()),
+    : shape(shape), ids(size_t(limits.maxTokens)), positions(ids.size()), sequenceOf(ids.size()),
       queryStart(size_t(shape.sequences) + 1), contexts(size_t(shape.sequences)),
       rowsOut(size_t(limits.maxOutputs)), extents(size_t(shape.sequences)),
       slots(size_t(shape.sequences)) {
@@ -23,22 +23,31 @@ StepBatch::StepBatch(const Limits &limits, const Sequences::Shape &shape)
   view.output_rows = rowsOut.data();
   view.extents = extents.data();
   view.slots = slots.data();
+  if (shape.ringBlocks)
+    windowTable.resize(table.size());
 }
 
 void StepBatch::fill(std::span<const StepInput> inputs, const Sequences &sequences) {
   begin();
   for (const StepInput &input : inputs)
     add(input, sequences, sequences.length(input.sequence));
-  queryStart[size_t(view.sequences)] = int32_t(view.tokens);
+  end();
 }
 
 void StepBatch::fill(const StepInput &input, const Sequences &sequences, int64_t position) {
   begin();
   add(input, sequences, position);
-  queryStart[1] = int32_t(view.tokens);
+  end();
 }
 
 void StepBatch::begin() { view.tokens = view.sequences = view.outputs = 0; }
+
+void StepBatch::end() {
+  queryStart[size_t(view.sequences)] = int32_t(view.tokens);
+  windowView = view;
+  windowView.block_table = windowTable.data();
+  windowView.blocks = shape.ringBlocks * shape.sequences;
+}
 
 void StepBatch::add(const StepInput &input, const Sequences &sequences, int64_t position) {
   size_t row = size_t(view.tokens), outputs = size_t(view.outputs);
@@ -60,6 +69,12 @@ void StepBatch::add(const StepInput &input, const Sequences &sequences, int64_t 
   const std::vector<int32_t> &blocks = sequences.blocksOf(input.sequence);
   auto begin = table.begin() + ptrdiff_t(index) * view.table_stride;
   std::fill(std::copy(blocks.begin(), blocks.end(), begin), begin + view.table_stride, 0);
+  // Round and round in the sequence's own blocks.
+  if (int64_t ring = shape.ringBlocks) {
+    int64_t first = slots[index] * ring, from = int64_t(index) * view.table_stride;
+    for (int64_t i = 0, at = 0; i < view.table_stride; ++i, at = at + 1 == ring ? 0 : at + 1)
+      windowTable[size_t(from + i)] = int32_t(first + at);
+  }
   view.tokens = int64_t(row);
   view.sequences = int64_t(index) + 1;
   view.outputs = int64_t(outputs);

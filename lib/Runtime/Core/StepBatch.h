@@ -3,6 +3,7 @@
 #ifndef LLMC_RUNTIME_CORE_STEPBATCH_H
 #define LLMC_RUNTIME_CORE_STEPBATCH_H
 
+#include "Program.h"
 #include "Sequences.h"
 #include "llmc/Runtime/KernelABI.h"
 #include "llmc/Runtime/Session.h"
@@ -22,6 +23,7 @@ public:
   void fill(const StepInput &input, const Sequences &sequences, int64_t position);
 
   const llmc_batch *batch() const { return &view; }
+  BatchViews views() const { return {&view, shape.ringBlocks ? &windowView : &view}; }
   std::span<const int32_t> outputRows() const { return {rowsOut.data(), size_t(view.outputs)}; }
   Extent extent(int64_t threads) const {
     return {view.tokens, view.outputs, view.sequences, view.blocks, threads};
@@ -31,8 +33,11 @@ private:
   void begin();
   void add(const StepInput &input, const Sequences &sequences, int64_t position);
 
-  llmc_batch view{};
-  std::vector<int32_t> ids, positions, sequenceOf, queryStart, contexts, table, rowsOut,
+  void end();
+
+  const Sequences::Shape shape;
+  llmc_batch view{}, windowView{};
+  std::vector<int32_t> ids, positions, sequenceOf, queryStart, contexts, table, windowTable, rowsOut,
       extents, slots;
 };
 

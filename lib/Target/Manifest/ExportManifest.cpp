@@ -188,6 +188,7 @@ void Exporter::head() {
     json.attribute("block_tokens", limits.getBlockTokens());
     json.attribute("blocks", limits.getBlocks());
     optional(json, "max_outputs", limits.getMaxOutputs());
+    optional(json, "ring_blocks", limits.getRingBlocks());
   });
 }
 

@@ -157,7 +157,8 @@ ProgramOp Importer::readHead(JsonObject &top) {
   int64_t blockTokens = limits.integer("block_tokens", 1), blocks = limits.integer("blocks", 1);
   auto limitsAttr =
       getChecked<LimitsAttr>("limits", tokens, sequences, maxContext, blockTokens, blocks,
-                             limits.optionalInteger("max_outputs", 1));
+                             limits.optionalInteger("max_outputs", 1),
+                             limits.optionalInteger("ring_blocks", 1));
   limits.finish();
   if (reader.failed())
     return {};

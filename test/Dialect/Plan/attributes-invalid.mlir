@@ -156,6 +156,12 @@
 
 // -----
 
+// operand_c1: blocks of one kind
+// expected-error@below {{bytes of a state operand are}}
+#l = #plan.operand<state, read, window_blocks * 64 + blocks * 64>
+
+// -----
+
 // device_c1
 // expected-error@below {{grid and block have one to three dimensions, got 1 and 4}}
 #l = #plan.device<"k.ptx", grid = [<1, one>], block = [1, 1, 1, 1], shared_bytes = 0>

@@ -440,3 +440,45 @@ plan.program producer(<name = "t", version = "0", toolchain = "">) model(#model)
   plan.state @x in @s layers <0 to 2> kind conv heads 1 key_width 3 value_width 4 element f32
       bytes_per_sequence 100
 }
+
+// -----
+
+// state_c6
+#model = #plan.model<name = "m", architecture = "a", description = "d", vocab_size = 8,
+                     hidden_size = 4, layers = 2, context_length = 64, parameters = 1>
+plan.program producer(<name = "t", version = "0", toolchain = "">) model(#model)
+    target(<device = "cpu", triple = "">)
+    limits(<max_tokens = 8, max_sequences = 2, max_context = 64, block_tokens = 4, blocks = 16>) {
+  plan.arena @s kind state
+  // expected-error@below {{of kind recurrent has window 6, only paged state has one}}
+  plan.state @x in @s layers <0 to 2> kind recurrent heads 2 key_width 4 value_width 4 element f32
+      bytes_per_sequence 128 window 6
+}
+
+// -----
+
+// state_c7
+#model = #plan.model<name = "m", architecture = "a", description = "d", vocab_size = 8,
+                     hidden_size = 4, layers = 2, context_length = 64, parameters = 1>
+plan.program producer(<name = "t", version = "0", toolchain = "">) model(#model)
+    target(<device = "cpu", triple = "">)
+    limits(<max_tokens = 8, max_sequences = 2, max_context = 64, block_tokens = 4, blocks = 16>) {
+  plan.arena @s kind state
+  // expected-error@below {{has window 6, which with steps of 8 tokens takes rings of 4 blocks; ring_blocks is 0}}
+  plan.state @x in @s layers <0 to 2> kind paged heads 2 key_width 4 value_width 4 element f32
+      bytes_per_block 256 window 6
+}
+
+// -----
+
+// state_c7: larger than a sequence can be
+#model = #plan.model<name = "m", architecture = "a", description = "d", vocab_size = 8,
+                     hidden_size = 4, layers = 2, context_length = 64, parameters = 1>
+plan.program producer(<name = "t", version = "0", toolchain = "">) model(#model)
+    target(<device = "cpu", triple = "">)
+    limits(<max_tokens = 8, max_sequences = 2, max_context = 64, block_tokens = 4, blocks = 16, ring_blocks = 15>) {
+  plan.arena @s kind state
+  // expected-error@below {{takes rings of 16 blocks; ring_blocks is 15}}
+  plan.state @x in @s layers <0 to 2> kind paged heads 2 key_width 4 value_width 4 element f32
+      bytes_per_block 256 window 9223372036854775807
+}

@@ -4,14 +4,14 @@
 // CHECK-LABEL: plan.program producer(<name = "llmc", version = "0.1.0", toolchain = "LLVM 22.1.8">)
 // CHECK-SAME: model(<name = "m", architecture = "llama", description = "llama", vocab_size = 256, hidden_size = 64, layers = 4, context_length = 512, parameters = 100000>)
 // CHECK-SAME: target(<device = "cpu", triple = "x86_64-unknown-linux-gnu">)
-// CHECK-SAME: limits(<max_tokens = 64, max_sequences = 4, max_context = 512, block_tokens = 16, blocks = 128, max_outputs = 4>)
+// CHECK-SAME: limits(<max_tokens = 64, max_sequences = 4, max_context = 512, block_tokens = 16, blocks = 128, max_outputs = 4, ring_blocks = 13>)
 // CHECK-SAME: ranks(2) recompute_beyond [128, 256] tokenizer("tokenizer.json") accepted [#plan.accepted<"rope.scaling", "ignored">]
 plan.program producer(<name = "llmc", version = "0.1.0", toolchain = "LLVM 22.1.8">)
     model(<name = "m", architecture = "llama", description = "llama", vocab_size = 256,
            hidden_size = 64, layers = 4, context_length = 512, parameters = 100000>)
     target(<device = "cpu", triple = "x86_64-unknown-linux-gnu">)
     limits(<max_tokens = 64, max_sequences = 4, max_context = 512, block_tokens = 16,
-            blocks = 128, max_outputs = 4>)
+            blocks = 128, max_outputs = 4, ring_blocks = 13>)
     ranks(2) recompute_beyond [128, 256] tokenizer("tokenizer.json")
     accepted [#plan.accepted<"rope.scaling", "ignored">] {
 
@@ -27,8 +27,8 @@ plan.program producer(<name = "llmc", version = "0.1.0", toolchain = "LLVM 22.1.
   plan.arena @w kind weights size(0) rank_files ["w0.bin", "w1.bin"]
   // CHECK: plan.arena @one kind weights file "w.bin"
   plan.arena @one kind weights file "w.bin"
-  // CHECK: plan.arena @pool kind state size(blocks * 98304)
-  plan.arena @pool kind state size(blocks * 98304)
+  // CHECK: plan.arena @pool kind state size(window_blocks * 98304)
+  plan.arena @pool kind state size(window_blocks * 98304)
   // CHECK: plan.arena @ws kind workspace size(threads * 256)
   plan.arena @ws kind workspace size(threads * 256)
   // CHECK: plan.arena @comm kind communication

@@ -357,6 +357,26 @@ plan.program producer(<name = "t", version = "0", toolchain = "">) model(#model)
 
 // -----
 
+// launch_c7
+#model = #plan.model<name = "m", architecture = "a", description = "d", vocab_size = 8,
+                     hidden_size = 4, layers = 2, context_length = 64, parameters = 1>
+plan.program producer(<name = "t", version = "0", toolchain = "">) model(#model)
+    target(<device = "cpu", triple = "">)
+    limits(<max_tokens = 8, max_sequences = 2, max_context = 64, block_tokens = 4, blocks = 16, ring_blocks = 4>) {
+  plan.arena @s kind state
+  plan.kernel @k symbol "k" generator "g" scratch 0
+  plan.state @near in @s layers <0 to 1> kind paged heads 1 key_width 4 value_width 4 element f32
+      bytes_per_block 128 window 6
+  plan.state @far in @s layers <1 to 2> kind paged heads 1 key_width 4 value_width 4 element f32
+      bytes_per_block 128
+  plan.entry @e {
+    // expected-error@below {{uses state @near and @far, of which one has a window; their blocks are not the same}}
+    plan.launch @k [#plan.use<@near, read fixed = 0>, #plan.use<@far, read fixed = 1>] items <1, one>
+  }
+}
+
+// -----
+
 // observe_c1
 #model = #plan.model<name = "m", architecture = "a", description = "d", vocab_size = 8,
                      hidden_size = 4, layers = 2, context_length = 8, parameters = 1>

@@ -8,7 +8,7 @@
 
 // CHECK: {
 // CHECK-NEXT: "format": "llmc.manifest",
-// CHECK-NEXT: "version": [3, 0],
+// CHECK-NEXT: "version": [4, 0],
 // CHECK-NEXT: "digest": "{{[0-9a-f]+}}",
 // CHECK-NEXT: "producer": {
 // CHECK-NEXT: "name": "llmc",
@@ -35,7 +35,8 @@
 // CHECK-NEXT: "max_context": 512,
 // CHECK-NEXT: "block_tokens": 16,
 // CHECK-NEXT: "blocks": 128,
-// CHECK-NEXT: "max_outputs": 4
+// CHECK-NEXT: "max_outputs": 4,
+// CHECK-NEXT: "ring_blocks": 13
 // CHECK-NEXT: },
 plan.program producer(<name = "llmc", version = "0.1.0", toolchain = "LLVM 22.1.8">)
     model(<name = "m", architecture = "llama", description = "text with \22 and \C3\A4 in it",
@@ -43,7 +44,7 @@ plan.program producer(<name = "llmc", version = "0.1.0", toolchain = "LLVM 22.1.
            parameters = 100000>)
     target(<device = "cpu", triple = "x86_64-unknown-linux-gnu">)
     limits(<max_tokens = 64, max_sequences = 4, max_context = 512, block_tokens = 16,
-            blocks = 128, max_outputs = 4>)
+            blocks = 128, max_outputs = 4, ring_blocks = 13>)
     ranks(2) recompute_beyond [128, 256] tokenizer("tokenizer.json")
     accepted [#plan.accepted<"rope.scaling", "ignored">] {
 
@@ -57,14 +58,14 @@ plan.program producer(<name = "llmc", version = "0.1.0", toolchain = "LLVM 22.1.
   // CHECK-NEXT: {"name":"act","kind":"activations","size":{"const":64,"tokens":512,"outputs":4}},
   // CHECK-NEXT: {"name":"w","kind":"weights","size":{"const":8192},"rank_files":["w0.bin","w1.bin"]},
   // CHECK-NEXT: {"name":"none","kind":"weights","size":{"const":0},"file":"w.bin"},
-  // CHECK-NEXT: {"name":"pool","kind":"state","size":{"sequences":19456,"blocks":98304}},
+  // CHECK-NEXT: {"name":"pool","kind":"state","size":{"sequences":19456,"window_blocks":98304}},
   // CHECK-NEXT: {"name":"ws","kind":"workspace","size":{"threads":256}},
   // CHECK-NEXT: {"name":"comm","kind":"communication","size":{"const":1024}}
   // CHECK-NEXT: ],
   plan.arena @act kind activations size(tokens * 512 + outputs * 4 + 64)
   plan.arena @w kind weights size(8192) rank_files ["w0.bin", "w1.bin"]
   plan.arena @none kind weights size(0) file "w.bin"
-  plan.arena @pool kind state size(blocks * 98304 + sequences * 19456)
+  plan.arena @pool kind state size(window_blocks * 98304 + sequences * 19456)
   plan.arena @ws kind workspace size(threads * 256)
   plan.arena @comm kind communication size(1024)
 
@@ -109,7 +110,7 @@ plan.program producer(<name = "llmc", version = "0.1.0", toolchain = "LLVM 22.1.
 
   // CHECK-NEXT: "kernels": [
   // CHECK-NEXT: {"name":"k","symbol":"llmc_k","generator":"cpu.row","scratch":256,"tokens_below":256,"positions_below":512,"contracts":[{"items":{"factor":18,"of":"tokens","tile":96},"operands":[{"kind":"slice","access":"write","bytes":{"tokens":256}},{"kind":"weights","access":"read","bytes":{"const":256}}]}]},
-  // CHECK-NEXT: {"name":"g","symbol":"llmc_g","generator":"nvptx.row","scratch":0,"contracts":[{"items":{"factor":1,"of":"one"},"operands":[{"kind":"slice","access":"readwrite","bytes":{"const":64,"tokens":256}},{"kind":"state","access":"read","bytes":{"blocks":24576}}]},{"items":{"factor":2,"of":"outputs"},"operands":[]}],"device":{"file":"ptx/g.ptx","grid":[{"factor":1,"of":"tokens","tile":4},{"factor":2,"of":"one","plus":1}],"block":[128,2],"shared_bytes":1024}}
+  // CHECK-NEXT: {"name":"g","symbol":"llmc_g","generator":"nvptx.row","scratch":0,"contracts":[{"items":{"factor":1,"of":"one"},"operands":[{"kind":"slice","access":"readwrite","bytes":{"const":64,"tokens":256}},{"kind":"state","access":"read","bytes":{"window_blocks":24576}}]},{"items":{"factor":2,"of":"outputs"},"operands":[]}],"device":{"file":"ptx/g.ptx","grid":[{"factor":1,"of":"tokens","tile":4},{"factor":2,"of":"one","plus":1}],"block":[128,2],"shared_bytes":1024}}
   // CHECK-NEXT: ],
   plan.kernel @k symbol "llmc_k" generator "cpu.row" scratch 256
       tokens_below 256 positions_below 512
@@ -119,7 +120,7 @@ plan.program producer(<name = "llmc", version = "0.1.0", toolchain = "LLVM 22.1.
       device <"ptx/g.ptx", grid = [<1, tokens tile 4>, <2, one plus 1>], block = [128, 2],
               shared_bytes = 1024>
       contracts [#plan.contract<<1, one>, <slice, readwrite, 64 + 256 * tokens>,
-                                <state, read, blocks * 24576>>,
+                                <state, read, window_blocks * 24576>>,
                  #plan.contract<<2, outputs>>]
   plan.group @tp ranks [0, 1]
 

@@ -113,9 +113,9 @@ const Mutation mutations[] = {
     {"format", [](json &m) { m["format"] = "other"; }, "format: is 'other'"},
     {"major",
      [](json &m) {
-       m["version"] = {4, 0};
+       m["version"] = {5, 0};
      },
-     "version: is 4.0, this llmc reads 3.0"},
+     "version: is 5.0, this llmc reads 4.0"},
     {"minor",
      [](json &m) {
        m["version"] = {2, 7};

@@ -46,7 +46,7 @@ static std::string weights(int rank) {
 
 json tinyManifest(int ranks) {
   json manifest = json::parse(R"({
-    "format": "llmc.manifest", "version": [3, 0],
+    "format": "llmc.manifest", "version": [4, 0],
     "digest": "0000000000000000000000000000000000000000000000000000000000000000",
     "producer": {"name": "test", "version": "0", "toolchain": "hand"},
     "model": {"name": "tiny", "architecture": "tiny", "description": "tiny.llmc", "vocab_size": 16,
@@ -151,6 +151,46 @@ void makeRecurrent(json &manifest) {
   launch["operands"].push_back({{"state", "sum"}, {"access", "readwrite"}, {"layer", 0}});
 }
 
+void makeWindowed(json &manifest) {
+  manifest["limits"]["max_tokens"] = 5;
+  manifest["limits"]["ring_blocks"] = 4;
+  manifest["arenas"][1]["size"] = {{"blocks", 128}, {"window_blocks", 256}};
+  manifest["arenas"][2]["size"] = {{"const", 2048}};
+  json near = manifest["states"][0];
+  manifest["states"][0]["layers"] = {{1, 2}};
+  near["name"] = "near";
+  near["layers"] = {{0, 1}, {2, 3}};
+  near["window"] = tinyWindow;
+  manifest["states"].push_back(near);
+  json mix = manifest["kernels"][2];
+  mix["name"] = "mix_near";
+  mix["symbol"] = "tiny_mix_near";
+  mix["contracts"][0]["operands"][1]["bytes"] = {{"window_blocks", 128}};
+  manifest["kernels"].push_back(mix);
+  // Appending is the same whatever the blocks.
+  json other = manifest["kernels"][1]["contracts"][0];
+  other["operands"][1]["bytes"] = {{"window_blocks", 128}};
+  manifest["kernels"][1]["contracts"].push_back(other);
+  // One iteration of three layers.
+  json &repeat = manifest["entries"][0]["steps"][2]["repeat"];
+  json body = repeat["steps"], all = json::array();
+  for (int64_t layer = 0; layer < layers; ++layer) {
+    json steps = body;
+    for (json *operand : {&steps[0]["launch"]["operands"][1], &steps[1]["launch"]["operands"][1]}) {
+      (*operand)["state"] = layer == 1 ? "keys" : "near";
+      (*operand)["layer"] = layer;
+    }
+    steps[1]["launch"]["operands"][0]["layer"] = layer;
+    steps[1]["launch"]["kernel"] = layer == 1 ? "mix" : "mix_near";
+    steps[4]["observe"]["layer"] = layer;
+    all.insert(all.end(), steps.begin(), steps.end());
+  }
+  repeat = {{"from", 0}, {"count", 1}, {"period", layers}, {"steps", all}};
+  manifest["slices"][0]["live"] = {0, 17};
+  manifest["slices"][1]["live"] = {3, 15};
+  manifest["slices"][2]["live"] = {17, 17};
+}
+
 void writeTiny(const fs::path &folder, int ranks, const std::function<void(json &)> &change) {
   json manifest = tinyManifest(ranks);
   auto list = [&](const std::string &name) {
@@ -182,7 +222,7 @@ std::shared_ptr<const Artifact> openTiny(const TemporaryFolder &folder, int rank
 }
 
 std::vector<std::vector<float>> tinyReference(const std::vector<int32_t> &tokens, int ranks,
-                                              bool recurrent) {
+                                              bool recurrent, bool windowed) {
   size_t count = tokens.size();
   std::vector<std::vector<float>> x(count, std::vector<float>(hidden)), y = x;
   for (size_t t = 0; t < count; ++t)
@@ -197,7 +237,8 @@ std::vector<std::vector<float>> tinyReference(const std::vector<int32_t> &tokens
         float total = 0;
         for (int rank = 0; rank < ranks; ++rank) {
           float sum = 0, scale = scaleValue(layer, int64_t(i), rank);
-          for (size_t p = 0; p <= t; ++p)
+          bool isNear = windowed && layer != 1 && t >= size_t(tinyWindow);
+          for (size_t p = isNear ? t + 1 - size_t(tinyWindow) : 0; p <= t; ++p)
             sum += x[p][i] * scale / float(1 + t - p);
           total = rank ? total + sum : sum;
         }

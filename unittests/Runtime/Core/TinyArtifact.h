@@ -31,6 +31,11 @@ nlohmann::json tinyManifest(int ranks = 1);
 /// h = h / 2 + x first.
 void makeRecurrent(nlohmann::json &manifest);
 
+/// Gives layers 0 and 2 a window of this many positions, for steps of at most 5 tokens: their state
+/// is rings of 4 blocks.
+inline constexpr int64_t tinyWindow = 6;
+void makeWindowed(nlohmann::json &manifest);
+
 /// Writes the folder's files; \p change may alter the manifest before.
 void writeTiny(const std::filesystem::path &folder, int ranks = 1,
                const std::function<void(nlohmann::json &)> &change = {});
@@ -40,7 +45,7 @@ std::shared_ptr<const Artifact> openTiny(const TemporaryFolder &folder, int rank
 
 /// Logits of every position, computed by the test itself.
 std::vector<std::vector<float>> tinyReference(const std::vector<int32_t> &tokens, int ranks = 1,
-                                              bool recurrent = false);
+                                              bool recurrent = false, bool windowed = false);
 
 /// Tokens that look random.
 std::vector<int32_t> tinyTokens(int64_t count, uint32_t seed = 1);

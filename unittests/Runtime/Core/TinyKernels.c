@@ -64,14 +64,15 @@ EXPORT void tiny_append_recurrent(void *const *args, int64_t begin, int64_t end,
 }
 
 /* batch, scale [hidden], state, y; needs scratch of hidden floats */
-EXPORT void tiny_mix(void *const *args, int64_t begin, int64_t end, void *scratch) {
+static void mix(void *const *args, int64_t begin, int64_t end, void *scratch, int64_t window) {
   const llmc_batch *b = args[0];
   const float *scale = args[1];
   float *y = args[3], *sum = scratch;
   for (int64_t t = begin; t < end; ++t) {
     for (int i = 0; i < hidden; ++i)
       sum[i] = 0;
-    for (int64_t p = 0; p <= b->positions[t]; ++p) {
+    int64_t first = b->positions[t] + 1 - window;
+    for (int64_t p = first > 0 ? first : 0; p <= b->positions[t]; ++p) {
       const float *slot = state_at(b, args[2], b->token_seq[t], p);
       for (int i = 0; i < hidden; ++i)
         sum[i] += slot[i * block] * scale[i] / (float)(1 + b->positions[t] - p);
@@ -79,6 +80,14 @@ EXPORT void tiny_mix(void *const *args, int64_t begin, int64_t end, void *scratc
     for (int i = 0; i < hidden; ++i)
       y[t * hidden + i] = sum[i];
   }
+}
+
+EXPORT void tiny_mix(void *const *args, int64_t begin, int64_t end, void *scratch) {
+  mix(args, begin, end, scratch, INT32_MAX);
+}
+
+EXPORT void tiny_mix_near(void *const *args, int64_t begin, int64_t end, void *scratch) {
+  mix(args, begin, end, scratch, 6);
 }
 
 /* batch, y, x: one item for the whole step, so that a lone worker takes part */

@@ -18,7 +18,7 @@
 namespace llmc::plan {
 
 /// Version of the schema that is written; any minor up to it is read.
-constexpr int64_t kManifestMajor = 3;
+constexpr int64_t kManifestMajor = 4;
 constexpr int64_t kManifestMinor = 0;
 
 /// The manifest of a packed program, pretty printed with its keys in the order

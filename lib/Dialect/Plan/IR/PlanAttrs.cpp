@@ -1,6 +1,7 @@
 //===- PlanAttrs.cpp - attributes of the plan dialect ---------------------===//
 
 #include "llmc/Dialect/Plan/IR/PlanAttrs.h"
+#include "llmc/Support/StateRing.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/DialectImplementation.h"
 #include "llvm/ADT/TypeSwitch.h"
@@ -53,7 +54,8 @@ LogicalResult ModelAttr::verify(function_ref<InFlightDiagnostic()> emitError, St
 
 LogicalResult LimitsAttr::verify(function_ref<InFlightDiagnostic()> emitError, int64_t maxTokens,
                                  int64_t maxSequences, int64_t maxContext, int64_t blockTokens,
-                                 int64_t blocks, std::optional<int64_t> maxOutputs) {
+                                 int64_t blocks, std::optional<int64_t> maxOutputs,
+                                 std::optional<int64_t> ringBlocks) {
   if (maxOutputs && (*maxOutputs < 1 || *maxOutputs > maxTokens)) // limits_c2
     return emitError() << "max_outputs is " << *maxOutputs << ", of max_tokens " << maxTokens;
   return verifyAtLeast(emitError, 1, // limits_c1
@@ -61,7 +63,17 @@ LogicalResult LimitsAttr::verify(function_ref<InFlightDiagnostic()> emitError, i
                         {"max_sequences", maxSequences},
                         {"max_context", maxContext},
                         {"block_tokens", blockTokens},
-                        {"blocks", blocks}});
+                        {"blocks", blocks},
+                        {"ring_blocks", ringBlocks.value_or(1)}});
+}
+
+int64_t LimitsAttr::getWindowBlocks(int64_t sequences, int64_t blocks) const {
+  return getRingBlocks() ? windowBlocks(*getRingBlocks(), sequences, blocks) : blocks;
+}
+
+bool LimitsAttr::wantsRing(int64_t window) const {
+  return leastRingBlocks(window, getMaxTokens(), getBlockTokens()) <
+         int64_t(llvm::divideCeil(uint64_t(getMaxContext()), uint64_t(getBlockTokens())));
 }
 
 int64_t LimitsAttr::getLargest(Extent extent) const {
@@ -82,7 +94,8 @@ int64_t LimitsAttr::getLargest(AffineMap size, int64_t threads) const {
   std::optional<Size> value = Size::fromMap(size);
   assert(value && "size map was verified");
   return value->evaluate({getLargest(Extent::Tokens), getLargest(Extent::Outputs),
-                          getLargest(Extent::Sequences), getBlocks(), threads});
+                          getLargest(Extent::Sequences), getBlocks(), threads,
+                          getWindowBlocks(getMaxSequences(), getBlocks())});
 }
 
 //===----------------------------------------------------------------------===//

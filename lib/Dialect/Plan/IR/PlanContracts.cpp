@@ -73,20 +73,20 @@ LogicalResult OperandAttr::verify(function_ref<InFlightDiagnostic()> emitError, 
   bool rightTerms = size.has_value();
   for (unsigned i = 0; size && i < kNumSizeSymbols; ++i) {
     auto symbol = static_cast<SizeSymbol>(i);
-    bool ofStep = symbol != SizeSymbol::Blocks && symbol != SizeSymbol::Threads;
-    bool allowed = kind == MemoryKind::State   ? symbol == SizeSymbol::Blocks ||
-                                                     symbol == SizeSymbol::Sequences
+    bool ofState = symbol == SizeSymbol::Blocks || symbol == SizeSymbol::WindowBlocks;
+    bool ofStep = !ofState && symbol != SizeSymbol::Threads;
+    bool allowed = kind == MemoryKind::State   ? ofState || symbol == SizeSymbol::Sequences
                    : kind == MemoryKind::Slice ? ofStep
                                                : false;
     rightTerms &= allowed || size->terms[i] == 0;
   }
-  // State has blocks or slots of sequences, never both.
+  // State has blocks of one kind or slots of sequences, never both.
   if (rightTerms && kind == MemoryKind::State)
-    rightTerms = size->constant == 0 && (size->getTerm(SizeSymbol::Blocks) == 0 ||
-                                         size->getTerm(SizeSymbol::Sequences) == 0);
+    rightTerms = size->constant == 0 &&
+                 llvm::count_if(size->terms, [](int64_t term) { return term != 0; }) <= 1;
   if (!rightTerms) // operand_c1
     return emitError() << "bytes of a " << stringifyMemoryKind(kind)
                        << " operand are a size of the step for a slice, a constant for weights "
-                          "and 'blocks * n' or 'sequences * n' for state";
+                          "and 'blocks * n', 'window_blocks * n' or 'sequences * n' for state";
   return success();
 }

@@ -1,6 +1,7 @@
 //===- PlanMemoryOps.cpp - arenas and what lies in them -------------------===//
 
 #include "llmc/Dialect/Plan/IR/PlanOps.h"
+#include "llmc/Support/StateRing.h"
 
 using namespace mlir;
 using namespace llmc::plan;
@@ -63,7 +64,7 @@ LogicalResult ArenaOp::verify() {
 LogicalResult SliceOp::verify() {
   // slice_c3 is a constraint of the attribute.
   Size size = *Size::fromMap(getSize());
-  for (SizeSymbol symbol : {SizeSymbol::Blocks, SizeSymbol::Threads})
+  for (SizeSymbol symbol : {SizeSymbol::Blocks, SizeSymbol::WindowBlocks, SizeSymbol::Threads})
     if (size.getTerm(symbol) != 0) // slice_c2
       return emitOpError("size grows by ")
              << size.getTerm(symbol) << " with " << llmc::plan::getName(symbol)
@@ -154,6 +155,9 @@ LogicalResult StateOp::verify() {
   if (failed(verifyLayers(*this, getLayers()))) // state_c3
     return failure();
   bool perSequence = isPerSequence();
+  if (perSequence && getWindow()) // state_c6
+    return emitOpError("of kind ") << stringifyStateKind(getKind()) << " has window "
+                                   << int64_t(*getWindow()) << ", only paged state has one";
   if (getBytesPerBlock().has_value() == perSequence ||
       getBytesPerSequence().has_value() != perSequence) // state_c4
     return emitOpError("of kind ")
@@ -169,7 +173,17 @@ LogicalResult StateOp::verify() {
                                  << getValueWidth() << " values take " << bytes;
     return success();
   }
-  int64_t positions = (*this)->getParentOfType<ProgramOp>().getLimits().getBlockTokens();
+  LimitsAttr limits = (*this)->getParentOfType<ProgramOp>().getLimits();
+  int64_t positions = limits.getBlockTokens();
+  if (getWindow()) {
+    int64_t least = leastRingBlocks(*getWindow(), limits.getMaxTokens(), positions);
+    int64_t whole = llvm::divideCeil(uint64_t(limits.getMaxContext()), uint64_t(positions));
+    if (!limits.getRingBlocks() || *limits.getRingBlocks() < std::min(least, whole)) // state_c7
+      return emitOpError("has window ")
+             << int64_t(*getWindow()) << ", which with steps of " << limits.getMaxTokens()
+             << " tokens takes rings of " << std::min(least, whole) << " blocks; ring_blocks is "
+             << limits.getRingBlocks().value_or(0);
+  }
   int64_t width = saturatingAdd(getKeyWidth(), getValueWidth());
   int64_t bytes = saturatingMul(saturatingMul(getHeads(), width),
                                 saturatingMul(positions, getElementBytes(getElement())));
@@ -182,7 +196,8 @@ LogicalResult StateOp::verify() {
 
 Size StateOp::getMemberSize() {
   return isPerSequence() ? Size::of(SizeSymbol::Sequences, *getBytesPerSequence())
-                         : Size::of(SizeSymbol::Blocks, *getBytesPerBlock());
+                         : Size::of(getWindow() ? SizeSymbol::WindowBlocks : SizeSymbol::Blocks,
+                                    *getBytesPerBlock());
 }
 
 LogicalResult StateOp::verifySymbolUses(SymbolTableCollection &symbols) {

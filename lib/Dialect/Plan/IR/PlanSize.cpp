@@ -28,7 +28,8 @@ int64_t llmc::plan::saturatingAlign(int64_t value, int64_t alignment) {
 }
 
 llvm::StringRef llmc::plan::getName(SizeSymbol symbol) {
-  constexpr llvm::StringLiteral names[] = {"tokens", "outputs", "sequences", "blocks", "threads"};
+  constexpr llvm::StringLiteral names[] = {"tokens", "outputs", "sequences",
+                                         "blocks", "threads", "window_blocks"};
   return names[static_cast<unsigned>(symbol)];
 }
 

@@ -136,10 +136,19 @@ LogicalResult LaunchOp::verifySymbolUses(SymbolTableCollection &symbols) {
   getUses(uses);
   // launch_c6: memory that is written has one name in the kernel.
   llvm::SmallDenseMap<Attribute, UseAttr> slices;
+  StateOp paged;
   for (UseAttr use : uses) {
     Operation *target = symbols.lookupNearestSymbolFrom(*this, use.getSymbol());
     if (failed(verifyUse(*this, use, target)))
       return failure();
+    if (auto state = dyn_cast<StateOp>(target); state && !state.isPerSequence()) {
+      // launch_c7: a launch has one table of blocks.
+      if (paged && bool(paged.getWindow()) != bool(state.getWindow()))
+        return emitOpError("uses state @") << paged.getSymName() << " and @" << state.getSymName()
+                                           << ", of which one has a window; their blocks are not "
+                                              "the same";
+      paged = state;
+    }
     if (!isa<SliceOp>(target))
       continue;
     auto [earlier, isNew] = slices.try_emplace(use.getSymbol(), use);
@@ -184,7 +193,7 @@ LogicalResult CollectiveOp::verifySymbolUses(SymbolTableCollection &symbols) {
   if (!getElement().isF32()) // collective_c5
     return emitOpError("adds f32 elements, got ") << getElement();
   Size count = *Size::fromMap(getCount());
-  for (SizeSymbol symbol : {SizeSymbol::Blocks, SizeSymbol::Threads})
+  for (SizeSymbol symbol : {SizeSymbol::Blocks, SizeSymbol::WindowBlocks, SizeSymbol::Threads})
     if (count.getTerm(symbol) != 0) // collective_c4: ranks agree on the count
       return emitOpError("count grows by ") << count.getTerm(symbol) << " with "
                                             << llmc::plan::getName(symbol)

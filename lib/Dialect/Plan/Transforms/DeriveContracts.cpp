@@ -21,12 +21,14 @@ struct Contract {
   ItemsAttr items;
   SmallVector<Need> operands;
 
-  /// Whether the other launch is of the same form; its bytes may differ.
+  /// Whether the other launch is of the same form; its bytes may differ, but for those of state,
+  /// which are exact.
   bool matches(const Contract &other) const {
     return items == other.items && operands.size() == other.operands.size() &&
            llvm::all_of(llvm::zip(operands, other.operands), [](auto pair) {
-             return std::get<0>(pair).kind == std::get<1>(pair).kind &&
-                    std::get<0>(pair).access == std::get<1>(pair).access;
+             auto &[a, b] = pair;
+             return a.kind == b.kind && a.access == b.access &&
+                    (a.kind != MemoryKind::State || a.bytes == b.bytes);
            });
   }
 };

@@ -26,7 +26,7 @@ public:
   LogicalResult run() {
     return failure(failed(verifyArenas()) || failed(verifySteps()) || failed(verifySlices()) ||
                    failed(verifyWeights()) || failed(verifyStates()) || failed(verifyScratch()) ||
-                   failed(verifyContracts()));
+                   failed(verifyContracts()) || failed(verifyWindows()));
   }
 
 private:
@@ -167,6 +167,32 @@ private:
                << " sequences";
     }
     return success();
+  }
+
+  /// Whoever reads a state with a window sees no more of it: positions farther back are written
+  /// over. What a kernel sees is among its parameters; one without any is from a manifest.
+  LogicalResult verifyWindows() {
+    WalkResult result = program.walk([&](LaunchOp launch) -> WalkResult {
+      auto kernel = symbols.lookup<KernelOp>(launch.getKernel());
+      auto config = kernel->getAttrOfType<DictionaryAttr>("plan.config");
+      if (!config)
+        return WalkResult::advance();
+      int64_t seen = 0;
+      for (StringRef name : {"window", "chunk"})
+        if (auto number = config.getAs<IntegerAttr>(name); number && number.getInt() > 0)
+          seen = seen ? std::min(seen, number.getInt()) : number.getInt();
+      for (auto use : launch.getUsesAttr().getAsRange<UseAttr>()) {
+        auto state = symbols.lookup<StateOp>(use.getSymbol().getValue());
+        if (state && state.getWindow() && use.getAccess() == Access::Read &&
+            (!seen || seen > int64_t(*state.getWindow())))
+          return launch.emitOpError("reads @")
+                 << state.getSymName() << " by @" << kernel.getSymName() << ", which sees "
+                 << (seen ? std::to_string(seen) : "all") << " positions; the window of the state is "
+                 << int64_t(*state.getWindow());
+      }
+      return WalkResult::advance();
+    });
+    return failure(result.wasInterrupted());
   }
 
   /// The part of one thread holds the scratch of every CPU kernel.

@@ -46,15 +46,20 @@ def Plan_TargetAttr : Plan_Attr<"Target", "target"> {
 
 def Plan_LimitsAttr : Plan_Attr<"Limits", "limits"> {
   let summary = "the largest step, sequence and pool that memory was planned for";
-  let description = "Without `max_outputs` every row of the largest step may want logits.";
+  let description = [{
+    Without `max_outputs` every row of the largest step may want logits. `ring_blocks` are the
+    blocks that a sequence goes round in where a state has a window; then `window_blocks` of a size
+    are `ring_blocks` for each sequence, and never more than `blocks`.
+  }];
   let parameters = (ins "int64_t":$max_tokens, "int64_t":$max_sequences, "int64_t":$max_context,
                         "int64_t":$block_tokens, "int64_t":$blocks,
-                        OptionalParameter<"std::optional<int64_t>">:$max_outputs);
+                        OptionalParameter<"std::optional<int64_t>">:$max_outputs,
+                        OptionalParameter<"std::optional<int64_t>">:$ring_blocks);
   let builders = [
     AttrBuilder<(ins "int64_t":$max_tokens, "int64_t":$max_sequences, "int64_t":$max_context,
                      "int64_t":$block_tokens, "int64_t":$blocks), [{
       return $_get($_ctxt, max_tokens, max_sequences, max_context, block_tokens, blocks,
-                   std::nullopt);
+                   std::nullopt, std::nullopt);
     }]>
   ];
   let assemblyFormat = "`<` struct(params) `>`";
@@ -66,6 +71,10 @@ def Plan_LimitsAttr : Plan_Attr<"Limits", "limits"> {
     int64_t getLargest(::mlir::AffineMap size, int64_t threads = 1) const;
     /// The largest value of an extent.
     int64_t getLargest(Extent extent) const;
+    /// Blocks of a state with a window, for so many sequences that share so many blocks.
+    int64_t getWindowBlocks(int64_t sequences, int64_t blocks) const;
+    /// Whether a state of which no token sees more than `window` positions is smaller as a ring.
+    bool wantsRing(int64_t window) const;
   }];
 }
 

@@ -118,6 +118,8 @@ def Plan_StateOp : Plan_SymbolOp<"state", [DeclareOpInterfaceMethods<SymbolUserO
     A paged state holds keys and values of positions in blocks; a recurrent or conv state has
     one slot for each sequence, f32 [heads, key_width, value_width]. In a conv state, of one
     head, the rows are the last inputs of value_width channels, oldest first.
+    Of a paged state with a `window` no token sees more positions than these, itself included: its
+    members have `window_blocks` blocks, in which each sequence goes round (Plan_LimitsAttr).
 
     Example:
     ```mlir
@@ -138,7 +140,7 @@ def Plan_StateOp : Plan_SymbolOp<"state", [DeclareOpInterfaceMethods<SymbolUserO
     Plan_ElementAttr:$element,
     OptionalAttr<Plan_Offset>:$bytes_per_block,    /* state_c2, state_c4: in verifier */
     OptionalAttr<Plan_Offset>:$bytes_per_sequence, /* state_c4, state_c5: in verifier */
-    OptionalAttr<Plan_Positive>:$window);
+    OptionalAttr<Plan_Positive>:$window);          /* state_c6, state_c7: in verifier */
   let assemblyFormat = [{
     $sym_name `in` $arena `layers` $layers `kind` `` $kind `heads` $heads
     `key_width` $key_width `value_width` $value_width `element` $element

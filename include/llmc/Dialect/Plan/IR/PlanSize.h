@@ -1,8 +1,8 @@
 //===- PlanSize.h - sizes that depend on the step ---------------*- C++ -*-===//
 //
-// A size is an affine map over `()[tokens, outputs, sequences, blocks, threads]`
-// in the IR and an object with those keys in the manifest. Size is the form in
-// between: what the map says, as numbers.
+// A size is an affine map over `()[tokens, outputs, sequences, blocks, threads,
+// window_blocks]` in the IR and an object with those keys in the manifest. Size is
+// the form in between: what the map says, as numbers.
 //
 //===----------------------------------------------------------------------===//
 #ifndef LLMC_DIALECT_PLAN_IR_PLANSIZE_H
@@ -16,8 +16,8 @@
 namespace llmc::plan {
 
 /// Symbols of a size map, in order.
-enum class SizeSymbol : unsigned { Tokens, Outputs, Sequences, Blocks, Threads };
-constexpr unsigned kNumSizeSymbols = 5;
+enum class SizeSymbol : unsigned { Tokens, Outputs, Sequences, Blocks, Threads, WindowBlocks };
+constexpr unsigned kNumSizeSymbols = 6;
 /// Their names in assembly and in the manifest.
 llvm::StringRef getName(SizeSymbol symbol);
 
@@ -48,7 +48,7 @@ struct Size {
   bool operator==(const Size &) const = default;
 };
 
-/// Whether the map is a size: five symbols, no dimension, one linear result
+/// Whether the map is a size: six symbols, no dimension, one linear result
 /// whose coefficients and constant are not negative.
 bool isSizeMap(mlir::AffineMap map);
 

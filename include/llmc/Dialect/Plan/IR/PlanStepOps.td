@@ -38,7 +38,7 @@ def Plan_LaunchOp : Plan_StepOp<"launch"> {
   let arguments = (ins
     FlatSymbolRefAttr:$kernel,                     /* launch_c1: in verifySymbolUses */
     Plan_UsesAttr:$uses,                           /* launch_c2, launch_c3, launch_c4, launch_c5,
-                                                      launch_c6: in verifySymbolUses */
+                                                      launch_c6, launch_c7: in verifySymbolUses */
     Plan_ItemsAttr:$items,
     OptionalAttr<StrAttr>:$remark);
   let assemblyFormat = [{
