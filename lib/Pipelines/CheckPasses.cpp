@@ -249,6 +249,12 @@ bool PassChecker::canExecute(const Around &around) {
   if (llvm::Error error = options.plans->prepare(*before.module))
     return skip("the plan cannot be executed: " + llvm::toString(std::move(error)));
   prepared = true;
+  if (std::string missing = PlanRunner::missingFact(*before.module); !missing.empty()) {
+    failed = true;
+    emitError(before.module->getLoc())
+        << "--check-passes: no plan of the program can be run: " << missing;
+    return false;
+  }
   return true;
 }
 

@@ -17,8 +17,9 @@
 #include "llmc/Kernels/NVPTX/Backend.h"
 #include "llmc/Kernels/Passes.h"
 #include "llmc/Pipelines/ModelContext.h"
-#include "llmc/Support/Target.h"
 #include "llmc/Support/Error.h"
+#include "llmc/Support/Printable.h"
+#include "llmc/Support/Target.h"
 #include "llmc/Target/Manifest/Manifest.h"
 
 #include "mlir/IR/Diagnostics.h"
@@ -38,12 +39,12 @@ void printDiagnostic(Diagnostic &diagnostic) {
                        : diagnostic.getSeverity() == DiagnosticSeverity::Warning ? "warning"
                        : diagnostic.getSeverity() == DiagnosticSeverity::Remark  ? "remark"
                                                                                  : "note";
-  llvm::errs() << "llmc-opt: " << severity << ": " << diagnostic.str();
+  llvm::errs() << "llmc-opt: " << severity << ": " << printable(diagnostic.str());
   if (!isa<UnknownLoc>(diagnostic.getLocation()))
     llvm::errs() << " (at " << diagnostic.getLocation() << ")";
   llvm::errs() << "\n";
   for (Diagnostic &note : diagnostic.getNotes())
-    llvm::errs() << "  note: " << note.str() << "\n";
+    llvm::errs() << "  note: " << printable(note.str()) << "\n";
 }
 
 /// Whether all that was printed has arrived; says so where it has not.
@@ -114,6 +115,12 @@ LogicalResult Compilation::import() {
   model = importModelFrom(options.model, options.descriptions, context);
   if (!model.module)
     return failure();
+  // What is written into an artifact comes from a program that says it.
+  bool makesManifest =
+      options.emit == "manifest" || (options.emit.empty() && options.to == Phase::Package);
+  if (makesManifest && options.from <= Phase::Optimize)
+    if (std::string missing = PlanRunner::missingFact(*model.module); !missing.empty())
+      return emitError(UnknownLoc::get(&context)) << options.model << ": " << missing;
   if (options.observe == "logits")
     observeLogitsAlone(*model.module);
   bool packs = options.weights == "packed" && options.emit.empty() && options.to == Phase::Package;
@@ -324,9 +331,11 @@ int compileModel(const CompileOptions &options, llvm::raw_ostream &out) {
   try {
     if (!options.output.empty())
       checkArtifactFolder(options.output);
+    if (!options.reproducer.empty())
+      checkReproducerFolder(options.reproducer);
     requireThreads(options.threads);
   } catch (const std::exception &error) {
-    llvm::errs() << "llmc-opt: error: " << error.what() << "\n";
+    llvm::errs() << "llmc-opt: error: " << printable(error.what()) << "\n";
     return 1;
   }
   Progress progress(/*line=*/true);

@@ -126,11 +126,16 @@ void compareMemory(const ProgramView &a, const ProgramView &b, DumpDiff &diff) {
 ProgramView read(const std::string &path, MLIRContext &context) {
   ErrorCollector errors(context, /*printsRemarks=*/false);
   ImportedModel model = importModelFrom(path, DescriptionOptions(), context);
+  // What the importer says names the file already.
+  auto fail = [&] {
+    std::string text = errors.text();
+    throw InputError(text.starts_with(path + ":") ? text : path + ": " + text);
+  };
   if (!model.module || failed(verify(*model.module)))
-    throw InputError(path + ": " + errors.text());
+    fail();
   FailureOr<ProgramView> view = viewOf(*model.module);
   if (failed(view))
-    throw InputError(path + ": " + errors.text());
+    fail();
   return std::move(*view);
 }
 

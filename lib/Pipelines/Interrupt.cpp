@@ -9,6 +9,7 @@
 #include "ArtifactFolder.h"
 #include "llmc/Support/OutOfMemory.h"
 
+#include "llvm/ADT/StringRef.h"
 #include "llvm/Support/ErrorHandling.h"
 
 #include <cstdio>
@@ -64,6 +65,29 @@ static void cleanUp() { removeUnfinishedArtifacts(/*wait=*/false); }
   endByFault("ended without a reason");
 }
 
+/// LLVM says that a stream could not be written where it is closed, at the latest as the process
+/// ends, and as it says that it is at fault itself.
+static void endIfOutputFailed(const char *why) {
+  constexpr llvm::StringLiteral begin = "IO failure on output stream: ";
+  if (!llvm::StringRef(why).starts_with(begin))
+    return;
+  OutOfMemory::say("error: writing failed: ");
+  for (const char *part : {why + begin.size(), "; is the disk full?\n"})
+    (void)!::write(STDERR_FILENO, part, std::strlen(part));
+  cleanUp();
+  ::_exit(1);
+}
+
+void endAtFailedOutput(const char *program) {
+  OutOfMemory::install(program, cleanUp);
+  llvm::install_fatal_error_handler([](void *, const char *why, bool) {
+    endIfOutputFailed(why);
+    for (const char *part : {"LLVM ERROR: ", why, "\n"})
+      (void)!::write(STDERR_FILENO, part, std::strlen(part));
+  });
+  std::signal(SIGXFSZ, SIG_IGN);
+}
+
 static void installHandlers(const char *program) {
   OutOfMemory::install(program, cleanUp);
   std::set_terminate(endByException);
@@ -72,7 +96,10 @@ static void installHandlers(const char *program) {
   if (std::exchange(installed, true))
     return;
   llvm::install_bad_alloc_error_handler([](void *, const char *, bool) { OutOfMemory::end(); });
-  llvm::install_fatal_error_handler([](void *, const char *why, bool) { endByFault(why); });
+  llvm::install_fatal_error_handler([](void *, const char *why, bool) {
+    endIfOutputFailed(why);
+    endByFault(why);
+  });
   // A file that may not grow is an error of its write and no signal.
   std::signal(SIGXFSZ, SIG_IGN);
 }

@@ -3,6 +3,7 @@
 
 #include "llmc/InitAllDialects.h"
 #include "llmc/Pipelines/Plugins.h"
+#include "llmc/Support/Printable.h"
 
 #include "mlir/Pass/PassManager.h"
 #include "llvm/ADT/StringExtras.h"
@@ -30,7 +31,7 @@ ErrorCollector::ErrorCollector(MLIRContext &context, bool printsRemarks)
       llvm::errs() << "llmc: "
                    << (diagnostic.getSeverity() == DiagnosticSeverity::Remark ? "remark: "
                                                                               : "warning: ")
-                   << diagnostic.str() << "\n";
+                   << printable(diagnostic.str()) << "\n";
     return success();
   });
 }

@@ -16,6 +16,7 @@
 #include "llmc/Runtime/TokenizerSpec.h"
 #include "llmc/Support/Error.h"
 #include "llmc/Target/Manifest/Manifest.h"
+#include "llmc/Support/Printable.h"
 
 #include "llvm/Support/Path.h"
 
@@ -65,7 +66,8 @@ static void checkIds(const rt::TokenizerSpec &spec, int64_t vocabulary) {
   if (!list.empty())
     llvm::errs() << "llmc-opt: warning: added tokens of the tokenizer are beyond the model's "
                     "vocabulary of "
-                 << vocabulary << ", and text with them is refused: " << list << "\n";
+                 << vocabulary << ", and text with them is refused: "
+                 << printable(list, /*line=*/true) << "\n";
 }
 
 /// The tokenizer's tables, or nothing where the model came without one. One that llmc does not
@@ -83,15 +85,15 @@ static std::optional<std::string> tokenizerOf(const frontend::ModelSource &sourc
       if (!spec->chatTemplate.empty())
         rt::ChatTemplate parsed(spec->chatTemplate);
     } catch (const InputError &error) {
-      llvm::errs() << "llmc-opt: warning: the model's chat template is left out: " << error.what()
-                   << "\n";
+      llvm::errs() << "llmc-opt: warning: the model's chat template is left out: "
+                   << printable(error.what()) << "\n";
       leftOut[rt::leftOutChatTemplate] = error.what();
       spec->chatTemplate.clear();
     }
     return spec->toBytes();
   } catch (const rt::UnsupportedTokenizer &error) {
-    llvm::errs() << "llmc-opt: warning: the model's tokenizer is left out: " << error.what()
-                 << "\n";
+    llvm::errs() << "llmc-opt: warning: the model's tokenizer is left out: "
+                 << printable(error.what()) << "\n";
     leftOut[rt::leftOutTokenizer] = error.what();
     return std::nullopt;
   }
@@ -250,7 +252,7 @@ static void writeWeightFiles(plan::ProgramOp program, const frontend::Checkpoint
   folder.record("conversions.json");
   progress.clearLine();
   for (const std::string &line : conversionSummary(converted))
-    llvm::errs() << "llmc-opt: note: " << line << "\n";
+    llvm::errs() << "llmc-opt: note: " << printable(line, /*line=*/true) << "\n";
 }
 
 void packageArtifact(ModuleOp module, const frontend::ResolvedModel *resolved,

@@ -213,6 +213,18 @@ std::shared_ptr<reference::WeightSource> PlanRunner::weights() const {
 std::string PlanRunner::refusal(plan::ProgramOp program) {
   if (program.getTarget().getDevice() != "cpu")
     return "target " + program.getTarget().getDevice().str() + " is not this machine";
+std::string PlanRunner::missingFact(ModuleOp program) {
+  auto facts = program->getAttrOfType<DictionaryAttr>("llm.model");
+  for (auto [name, what] : {std::pair("vocab_size", "the logits of a row"),
+                            std::pair("hidden_size", "the width of the stream")}) {
+    auto value = facts ? facts.getAs<IntegerAttr>(name) : IntegerAttr();
+    if (!value || value.getValue().getSExtValue() < 1)
+      return std::string("llm.model of the module has no '") + name +
+             "', which an artifact states: write " + name + " = N : i64 into it, " + what;
+  }
+  return "";
+}
+
   if (program.getRanks() != 1)
     return "it is a program of " + std::to_string(program.getRanks()) + " ranks";
   if (!hostVariant())

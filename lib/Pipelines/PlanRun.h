@@ -30,6 +30,10 @@ public:
   static std::string refusal(plan::ProgramOp program);
 
   /// The plan is changed: kernels that this machine does not take go. Kernels of the
+  /// What an artifact states of the model and the llm program does not, with the remedy; empty
+  /// where nothing is missing.
+  static std::string missingFact(mlir::ModuleOp program);
+
   /// user's own are called alone first (requireConfined).
   llvm::Expected<ProgramRun> run(PlanCopy &plan, llvm::ArrayRef<NamedStep> steps);
 

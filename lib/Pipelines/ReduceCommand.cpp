@@ -8,6 +8,7 @@
 #include "llmc/Frontend/OpLibrary.h"
 #include "llmc/Pipelines/ModelContext.h"
 #include "llmc/Support/Error.h"
+#include "llmc/Support/Printable.h"
 
 #include "mlir/Parser/Parser.h"
 #include "llvm/Support/FileSystem.h"
@@ -70,9 +71,9 @@ Replay replayOf(const ReduceCommand &command) {
 void printDifference(const PassDifference &difference, const ReduceCommand &command,
                      llvm::raw_ostream &out) {
   if (!command.json) {
-    out << "pass '" << difference.pass << "' " << difference.text << "\n";
+    out << "pass '" << difference.pass << "' " << printable(difference.text) << "\n";
     if (!difference.op.empty())
-      out << "  first at " << difference.op << "\n";
+      out << "  first at " << printable(difference.op) << "\n";
     return;
   }
   llvm::json::OStream json(out, 1);
@@ -151,7 +152,7 @@ int reduceMain(const ReduceCommand &command, llvm::raw_ostream &out) {
   try {
     return run(command, out);
   } catch (const std::exception &error) {
-    llvm::errs() << "llmc-reduce: error: " << error.what() << "\n";
+    llvm::errs() << "llmc-reduce: error: " << printable(error.what()) << "\n";
     return dynamic_cast<const InputError *>(&error) ? 1 : 3;
   }
 }

@@ -15,6 +15,7 @@
 
 #include <filesystem>
 #include <fstream>
+#include <unistd.h>
 
 using namespace mlir;
 namespace fs = std::filesystem;
@@ -132,14 +133,44 @@ static std::string jsonOf(const PassDifference &difference, const Replay &how) {
 /// Never over something else.
 static void makeFolder(const fs::path &folder) {
   std::error_code error;
+  if (fs::exists(folder, error) && !fs::is_directory(folder, error))
+    throw InputError(folder.string() + ": is a file; name a folder for the reproducer");
   bool isOurs = fs::exists(folder / "program.mlir", error) && fs::exists(folder / "command", error);
   if (fs::exists(folder, error) && !fs::is_empty(folder, error) && !isOurs)
     throw InputError(folder.string() + ": holds other files than a reproducer; name a new folder");
   fs::create_directories(folder, error);
   if (!fs::is_directory(folder))
-    throw InputError(folder.string() + ": cannot be created: " + error.message());
-  for (const char *name : {"weights.safetensors", "program.mlir", "command", "difference.json"})
-    fs::remove(folder / name, error);
+    throw InputError(folder.string() + ": cannot be created: " + error.message() +
+                     "; name a folder that can be written");
+}
+
+void checkReproducerFolder(const std::string &folder) {
+  std::error_code error;
+  fs::path path = fs::absolute(folder, error).lexically_normal();
+  if (!path.has_filename())
+    path = path.parent_path();
+  std::vector<fs::path> missing;
+  for (fs::path at = path; at.has_relative_path() && !fs::exists(at, error); at = at.parent_path())
+    missing.push_back(at);
+  auto removeMade = [&] {
+    for (const fs::path &made : missing)
+      fs::remove(made, error);
+  };
+  try {
+    makeFolder(folder);
+    // Only a file that was written shows that there can be one.
+    fs::path probe = path / ("probe-" + std::to_string(::getpid()));
+    std::ofstream out(probe);
+    bool isWritten = bool(out << std::flush);
+    out.close();
+    fs::remove(probe, error);
+    if (!isWritten)
+      throw InputError(folder + ": no file can be made in it; name a folder that can be written");
+  } catch (const InputError &) {
+    removeMade();
+    throw;
+  }
+  removeMade();
 }
 
 static std::string write(ModuleOp program, Replay &how, const fs::path &folder, double seconds) {
@@ -161,6 +192,10 @@ static std::string write(ModuleOp program, Replay &how, const fs::path &folder, 
   if (std::optional<PassDifference> small = replay(*reduced.module, how).difference)
     seen.difference = small;
   makeFolder(folder);
+  for (const char *name : {"weights.safetensors", "program.mlir", "command", "difference.json"}) {
+    std::error_code error;
+    fs::remove(folder / name, error);
+  }
   writeText(folder / "program.mlir", textOf(*reduced.module));
   std::string command = "llmc-reduce " + shellWord((folder / "program.mlir").string()) + " --check";
   // What passes and dialects the pipeline and the program may name.

@@ -52,6 +52,9 @@ void writeFields(llvm::json::OStream &json, const PassDifference &difference);
 ReduceResult reduceDifference(mlir::ModuleOp program, const Replay &how,
                               const PassDifference &difference, double seconds);
 
+/// Throws InputError where no reproducer can be written into the folder; leaves nothing there.
+void checkReproducerFolder(const std::string &folder);
+
 /// Writes the folder; an empty text, or what went wrong. `told` gets a line for people.
 std::string writeReproducer(mlir::ModuleOp program, Replay how, const std::string &folder,
                             double seconds, std::string &told);

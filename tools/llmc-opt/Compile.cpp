@@ -1,9 +1,11 @@
 //===- Compile.cpp - the compiler's command line --------------------------===//
 #include "Compile.h"
 
+#include "../ParseExit.h"
 #include "llmc/Pipelines/CompileFlags.h"
 #include "llmc/Pipelines/Compiler.h"
 #include "llmc/Pipelines/Interrupt.h"
+#include "llmc/Support/Printable.h"
 
 #include <CLI/CLI.hpp>
 
@@ -38,13 +40,13 @@ int llmc::compileMain(int argc, char **argv) {
   try {
     app.parse(argc, argv);
     if (std::string problem = finishCompileFlags(options, flags); !problem.empty()) {
-      llvm::errs() << "llmc-opt: " << problem << "\n";
+      llvm::errs() << "llmc-opt: " << printable(problem) << "\n";
       return 2;
     }
   } catch (const CLI::ParseError &error) {
-    return app.exit(error) == 0 ? 0 : 2;
+    return exitAfterParse(app, error);
   } catch (const InputError &error) {
-    llvm::errs() << "llmc-opt: error: " << error.what() << "\n";
+    llvm::errs() << "llmc-opt: error: " << printable(error.what()) << "\n";
     return 1;
   }
   InterruptGuard guard("llmc-opt");

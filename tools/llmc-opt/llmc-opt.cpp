@@ -10,7 +10,9 @@
 
 #include "llmc/InitAllDialects.h"
 #include "llmc/InitAllPasses.h"
+#include "llmc/Pipelines/Interrupt.h"
 #include "llmc/Pipelines/Plugins.h"
+#include "llmc/Support/Printable.h"
 
 #include "mlir/IR/DialectRegistry.h"
 #include "mlir/Tools/mlir-opt/MlirOptMain.h"
@@ -67,7 +69,7 @@ static bool loadPlugins(int &argc, char **argv) {
       continue;
     }
     if (std::string problem = flag->second(isNext ? argv[++i] : file.str()); !problem.empty()) {
-      llvm::errs() << "llmc-opt: error: " << problem << "\n";
+      llvm::errs() << "llmc-opt: error: " << llmc::printable(problem) << "\n";
       return false;
     }
   }
@@ -81,6 +83,8 @@ int main(int argc, char **argv) {
   llmc::registerAllPasses();
   if (!loadPlugins(argc, argv))
     return 1;
+  // Behind the plug-ins, whose loader has a handler of its own for a while.
+  llmc::endAtFailedOutput("llmc-opt");
   if (std::optional<int> listed = llmc::listMain(argc, argv))
     return *listed;
   mlir::DialectRegistry registry;

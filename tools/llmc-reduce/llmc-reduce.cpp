@@ -1,5 +1,8 @@
 //===- llmc-reduce.cpp - the smallest program that still does it ----------===//
+#include "../ParseExit.h"
+#include "../llmc/Validators.h"
 #include "llmc/Pipelines/ExtensionFlags.h"
+#include "llmc/Pipelines/Interrupt.h"
 #include "llmc/Pipelines/ReduceCommand.h"
 
 #include "llmc/Support/Printable.h"
@@ -37,13 +40,13 @@ int main(int argc, char **argv) {
                  "Weights: .safetensors or .gguf (default: drawn from the tensors' names)");
   app.add_option("-o,--output", command.output, "File of the small program (default: standard output)");
   app.add_option("--seconds", command.seconds, "Begin no new attempt after so long")
-      ->check(CLI::PositiveNumber)
+      ->check(llmc::number(0.001, 1e9))
       ->capture_default_str();
   app.add_option("--limits", command.limits,
                  "Rows, logits, sequences and positions that steps may have")
       ->delimiter(',')
       ->expected(4)
-      ->check(CLI::PositiveNumber);
+      ->check(llmc::wholeNumber(1, INT64_MAX));
   app.add_option("--threads", command.threads, "Threads (default: 1)")->check(CLI::Range(1, 1024));
   app.add_flag("--json", command.json, "With --check: one JSON object (docs/Debugging.md)");
   llmc::addPluginFlags(app);
@@ -52,10 +55,12 @@ int main(int argc, char **argv) {
     if (command.pipeline.empty() && command.test.empty())
       throw CLI::RequiredError("--pass-pipeline or --test");
   } catch (const CLI::ParseError &error) {
-    return app.exit(error) == 0 ? 0 : 2;
+    return llmc::exitAfterParse(app, error);
   } catch (const llmc::InputError &error) {
     llvm::errs() << "llmc-reduce: error: " << llmc::printable(error.what()) << "\n";
     return 1;
   }
+  // Behind plug-ins, whose loader has a handler of its own for a while.
+  llmc::endAtFailedOutput("llmc-reduce");
   return llmc::reduceMain(command, llvm::outs());
 }

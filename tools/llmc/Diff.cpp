@@ -24,15 +24,17 @@ struct DiffArguments {
   DescriptionOptions descriptions;
 };
 
-/// By its name, or as MLIR bytecode, which whoever reads dumps refuses with what to do.
+/// By its name. MLIR bytecode under another one is a dump too, and is not read.
 bool isDump(const std::string &path) {
   if (path.ends_with(".mlir"))
     return true;
   std::error_code error;
   char magic[4] = {};
-  return std::filesystem::is_regular_file(path, error) &&
-         std::ifstream(path, std::ios::binary).read(magic, sizeof magic) &&
-         std::string_view(magic, sizeof magic) == "ML\xefR";
+  if (std::filesystem::is_regular_file(path, error) &&
+      std::ifstream(path, std::ios::binary).read(magic, sizeof magic) &&
+      std::string_view(magic, sizeof magic) == "ML\xefR")
+    throw InputError(path + ": is MLIR bytecode; text is expected, which llmc-opt prints");
+  return false;
 }
 
 /// Where one is `what`, both have to be.

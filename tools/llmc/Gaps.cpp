@@ -9,6 +9,7 @@
 #include "llmc/Pipelines/GapReport.h"
 #include "llmc/Pipelines/ModelContext.h"
 #include "llmc/Support/Error.h"
+#include "llmc/Support/Printable.h"
 
 #include <CLI/CLI.hpp>
 #include <filesystem>
@@ -79,14 +80,14 @@ void addGapsCommand(CLI::App &app, int &exitCode) {
       if (auto name = facts.getAs<mlir::StringAttr>("architecture"))
         report.model = name.str();
     for (const std::string &warning : report.warnings)
-      std::cerr << "llmc: warning: " << warning << "\n";
+      std::cerr << "llmc: warning: " << printable(warning) << "\n";
     sayStorage(report, model.resolved.get());
     if (!arguments->specifications.empty())
       for (const std::string &file :
            writeSpecifications(report, arguments->specifications,
                                (shared / "reference" / "LLM.md").string()))
         std::cerr << "llmc: wrote " << file << "\n";
-    std::cout << (arguments->json ? report.toJson() : report.toText());
+    std::cout << (arguments->json ? report.toJson() : printable(report.toText()));
     std::cout.flush();
     exitCode = report.ok() ? 0 : 1;
   });

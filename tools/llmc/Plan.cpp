@@ -13,6 +13,7 @@
 #include "llmc/Pipelines/ModelContext.h"
 #include "llmc/Runtime/ThreadTeam.h"
 #include "llmc/Support/Error.h"
+#include "llmc/Support/Printable.h"
 #include "llmc/Support/Target.h"
 
 #include <CLI/CLI.hpp>
@@ -210,7 +211,7 @@ void addPlanCommand(CLI::App &app, int &exitCode) {
     if (auto facts = (*model.module)->getAttrOfType<mlir::DictionaryAttr>("llm.model"))
       if (auto name = facts.getAs<mlir::StringAttr>("architecture"))
         report.model = name.str();
-    std::cout << (arguments->json ? report.toJson() : report.toText());
+    std::cout << (arguments->json ? report.toJson() : printable(report.toText()));
     std::cout.flush();
     const std::optional<int64_t> &memory = arguments->request.memory;
     exitCode = memory && report.fullest().total() > *memory ? 1 : 0;

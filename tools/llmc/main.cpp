@@ -1,5 +1,6 @@
 //===- main.cpp - llmc, the friendly front --------------------------------===//
 
+#include "../ParseExit.h"
 #include "Commands.h"
 #include "Pages.h"
 #include "llmc/Runtime/Session.h"
@@ -70,7 +71,7 @@ int main(int argc, char **argv) {
     std::cerr << "llmc: " << error.what() << ". Is the installation whole?\n";
     return exitInternal;
   } catch (const InputError &error) {
-    std::cerr << "llmc: " << error.what() << "\n";
+    std::cerr << "llmc: " << printable(error.what()) << "\n";
     return exitInput;
   }
 #endif
@@ -79,7 +80,7 @@ int main(int argc, char **argv) {
   // CLI11 misses a command before it sees the word that is none.
   auto isFirst = [&](const CLI::App *command) { return command->check_name(argv[1]); };
   if (argc > 1 && argv[1][0] != '-' && app.get_subcommands(isFirst).empty()) {
-    std::cerr << "llmc: '" << argv[1] << "' is no command; see llmc --help\n";
+    std::cerr << "llmc: '" << printable(argv[1]) << "' is no command; see llmc --help\n";
     return exitUsage;
   }
   try {
@@ -95,14 +96,14 @@ int main(int argc, char **argv) {
       throw InputError("standard output: writing failed");
     return exitCode;
   } catch (const CLI::Success &done) { // --help, --version
-    return app.exit(done);
+    return exitAfterParse(app, done);
   } catch (const CLI::ParseError &error) {
     std::vector<CLI::App *> chosen = app.get_subcommands();
     std::string command = chosen.empty() ? "" : chosen.front()->get_name() + " ";
-    std::cerr << "llmc: " << error.what() << "; see llmc " << command << "--help\n";
+    std::cerr << "llmc: " << printable(error.what()) << "; see llmc " << command << "--help\n";
     return exitUsage;
   } catch (const UsageError &error) {
-    std::cerr << "llmc: " << error.what() << "\n";
+    std::cerr << "llmc: " << printable(error.what()) << "\n";
     return exitUsage;
   } catch (const InputError &error) {
     std::cerr << "llmc: " << printable(error.what()) << "\n";
@@ -111,7 +112,7 @@ int main(int argc, char **argv) {
     std::cerr << "llmc: stopped by Ctrl-C\n";
     return exitInput;
   } catch (const std::exception &error) {
-    std::cerr << "llmc: internal error: " << error.what()
+    std::cerr << "llmc: internal error: " << printable(error.what())
               << ". Please report it with the command line and the model\n";
     return exitInternal;
   }

@@ -4,6 +4,7 @@
 using namespace llmc;
 using namespace llmc::frontend;
 using namespace llmc::test;
+using testing::AllOf;
 using testing::HasSubstr;
 
 namespace {
@@ -44,6 +45,25 @@ std::string sharing(const std::string &from) {
 }
 
 } // namespace
+
+TEST(CarriedValues, RowsThatWereChosenStayAmongThemselves) {
+  const char *block = R"json("decoder(x)": ["x = x + attention(norm(x, input_norm))",
+      "x + gated_mlp(norm(x, post_norm))"])json";
+  auto reason = [&](const std::string &behind) {
+    return Carried().reasonOf(block, "x = layers(x)\", \"y = select_rows(x)\", \"" + behind);
+  };
+  EXPECT_EQ(reason("z = y * final_norm + y"), "{}");
+  EXPECT_EQ(reason("z = y * weight_rows(final_norm)"), "{}");
+  EXPECT_THAT(reason("z = y + x"),
+              HasSubstr("argument 1 has only the rows that select_rows chose, and argument 2 a row "
+                        "for each token; call select_rows on both, or on the result, in 'z = y + x'"));
+  EXPECT_THAT(reason("z = y + weight_rows(final_norm)"),
+              AllOf(HasSubstr("own.jsonc:"), HasSubstr("in model, residual_add(...)"),
+                    HasSubstr("add the weight itself, which fits any rows (x + w)")));
+  EXPECT_THAT(reason("z = select_rows(y)"),
+              HasSubstr("select_rows(...): needs a row for each token, and argument 1 has only the "
+                        "rows that select_rows chose; call select_rows behind it"));
+}
 
 TEST(CarriedValues, SeveralAndThoseOfEveryLayer) {
   Carried tiny;

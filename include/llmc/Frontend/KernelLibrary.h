@@ -33,9 +33,12 @@ struct UserKernel {
   std::string whyNot(const OperatorFacts &operatorFacts) const;
   /// Values of `facts`. The operation is one that the kernel computes.
   std::vector<double> factsOf(const OperatorFacts &operatorFacts) const;
-  /// Bytes a thread for such an operation; -1 where they are more than 2^40.
+  /// Bytes a thread for such an operation; -1 where they are more than 2^30.
   int64_t scratchOf(const OperatorFacts &operatorFacts) const;
 };
+
+/// Names of the facts that are numbers, separated by commas; "no numbers" where none is.
+std::string numbersIn(const OperatorFacts &facts);
 
 /// The kernels of several files; an earlier one goes first. Throws InputError with file, line
 /// and member for a file that is none, a name twice, or an object that is no file; what is in

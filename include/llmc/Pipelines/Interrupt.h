@@ -25,6 +25,10 @@ private:
   void watch();
 };
 
+/// For the main function of a program that leaves the rest to MLIR: output that cannot be written
+/// ends the process with a message and exit code 1. An InterruptGuard does this as well.
+void endAtFailedOutput(const char *program);
+
 } // namespace llmc
 
 #endif // LLMC_PIPELINES_INTERRUPT_H

@@ -3,6 +3,7 @@
 #include "llmc/Frontend/ConfigView.h"
 #include "llmc/Frontend/Description.h"
 #include "llmc/Support/Error.h"
+#include "llmc/Support/RegularFile.h"
 
 #include <algorithm>
 #include <filesystem>
@@ -54,6 +55,8 @@ void DescriptionSet::addDirectory(const std::string &folder) {
 
 std::string DescriptionSet::addFile(const std::string &file) {
   std::error_code error;
+  if (std::string problem = whyNotRegular(file); !problem.empty())
+    throw InputError(file + ": " + problem);
   if (!fs::is_regular_file(file, error))
     throw InputError(file + ": no such description file");
   std::string name = fs::path(file).stem().string();

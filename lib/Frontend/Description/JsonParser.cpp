@@ -2,6 +2,7 @@
 #include "llmc/Frontend/Json.h"
 
 #include "llmc/Support/Error.h"
+#include "llmc/Support/RegularFile.h"
 
 #include <algorithm>
 #include <charconv>
@@ -337,6 +338,8 @@ Json parseJson(std::string_view text, const std::string &file, bool comments) {
 }
 
 Json readJsonFile(const std::string &path, bool comments) {
+  if (std::string problem = whyNotRegular(path); !problem.empty())
+    throw InputError(path + ": " + problem);
   std::ifstream in(path, std::ios::binary | std::ios::ate);
   if (!in)
     throw InputError(path + ": cannot be opened for reading");

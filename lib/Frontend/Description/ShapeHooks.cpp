@@ -2,6 +2,7 @@
 #include "ShapeHooks.h"
 #include "Hints.h"
 
+#include <algorithm>
 #include <numeric>
 
 namespace llmc::frontend {
@@ -153,7 +154,64 @@ const std::vector<std::string> &operationNames() {
   return names;
 }
 
+/// Which of `names` it is.
+static bool isOneOf(const std::string &name, std::initializer_list<std::string_view> names) {
+  return std::find(names.begin(), names.end(), name) != names.end();
+}
+
+bool ShapeHooks::hasChosenRows(const OpCall &call) const {
+  bool isBinary = isOneOf(call.name, {"add", "sub", "mul", "div", "min", "max"});
+  std::string chosen, tokens;
+  bool isWeight = false;
+  auto look = [&](const Value &value, const std::string &which) {
+    const Handle *handle = value.get<Handle>();
+    // Beside another value in arithmetic, the rows of a weight are as many as that one's.
+    if (!handle || (isBinary && weightsAsRows.count(handle->id)))
+      return;
+    bool isChosen = chosenRows.count(handle->id);
+    (isChosen ? chosen : tokens) = which;
+    isWeight |= !isChosen && weightsAsRows.count(handle->id);
+  };
+  for (size_t i = 0; i < call.args.size(); ++i)
+    look(call.args[i], "argument " + std::to_string(i + 1));
+  for (const auto &[name, value] : call.named) {
+    look(value, "'" + name + "'");
+    if (const ValueList *list = value.get<ValueList>())
+      for (const Value &item : *list)
+        look(item, "'" + name + "'");
+  }
+  if (chosen.empty())
+    return false;
+  if (!tokens.empty())
+    opError(call, chosen + " has only the rows that select_rows chose, and " + tokens +
+                      " a row for each token; " +
+                      (isWeight ? "add the weight itself, which fits any rows (x + w)"
+                                : "call select_rows on both, or on the result"));
+  if (isOneOf(call.name, {"select_rows", "rotary", "attend", "select_positions", "pool_tokens",
+                          "select_entries", "joint_attend", "causal_conv", "token_shift",
+                          "linear_attention", "layers"}))
+    opError(call, "needs a row for each token, and " + chosen +
+                      " has only the rows that select_rows chose; call select_rows behind it");
+  return true;
+}
+
 std::vector<Value> ShapeHooks::op(const OpCall &call) {
+  bool isChosen = hasChosenRows(call);
+  std::vector<Value> results = shapesOf(call);
+  bool isWeight = call.name == "weight_rows";
+  if (isOneOf(call.name, {"split_heads", "merge_heads"}))
+    isWeight = weightsAsRows.count(handleArg(call, 0).id);
+  for (const Value &result : results)
+    if (const Handle *handle = result.get<Handle>()) {
+      if (isChosen || call.name == "select_rows")
+        chosenRows.insert(handle->id);
+      if (isWeight)
+        weightsAsRows.insert(handle->id);
+    }
+  return results;
+}
+
+std::vector<Value> ShapeHooks::shapesOf(const OpCall &call) {
   const std::string &name = call.name;
   if (name == "linear")
     return linear(call);

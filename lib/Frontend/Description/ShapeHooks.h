@@ -71,6 +71,10 @@ private:
   /// take and put: the number, in every layer of the kind, is one of the heads.
   void needNumber(const OpCall &call, int64_t heads) const;
   Value make(Shape shape);
+  std::vector<Value> shapesOf(const OpCall &call);
+  /// Whether the operation is one of the rows that select_rows chose. Refuses those together with
+  /// a row for each token, as the verifier of the llm dialect does.
+  bool hasChosenRows(const OpCall &call) const;
 
   Value embedding(const OpCall &call);
   Value positionEmbedding(const OpCall &call);
@@ -119,6 +123,8 @@ private:
   std::map<uint64_t, int64_t> expertsOf;
   /// Values that select_positions and select_entries gave.
   std::set<uint64_t> selections, entrySelections;
+  /// Values with the rows of select_rows alone, and those that are a weight for every row.
+  std::set<uint64_t> chosenRows, weightsAsRows;
 };
 
 } // namespace llmc::frontend

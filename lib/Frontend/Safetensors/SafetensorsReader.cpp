@@ -8,6 +8,7 @@
 #include "llmc/Frontend/Checkpoint.h"
 #include "llmc/Frontend/Json.h"
 #include "llmc/Support/Error.h"
+#include "llmc/Support/RegularFile.h"
 
 #include <algorithm>
 #include <cstring>
@@ -171,6 +172,8 @@ static void checkMetadata(const std::string &path, const Json &metadata) {
 
 /// Returns whether the file has the data of its tensors.
 static bool readFile(Checkpoint &checkpoint, const std::string &path) {
+  if (std::string problem = whyNotRegular(path); !problem.empty())
+    throw InputError(path + ": " + problem);
   std::ifstream in(path, std::ios::binary | std::ios::ate);
   if (!in)
     throw InputError(path + ": cannot be opened for reading");

@@ -2,6 +2,8 @@
 #include "llmc/Frontend/KernelLibrary.h"
 
 #include "llmc/Support/Error.h"
+#include "llmc/Support/Printable.h"
+#include "llmc/Support/RegularFile.h"
 
 #include <algorithm>
 #include <charconv>
@@ -14,8 +16,8 @@ namespace fs = std::filesystem;
 
 namespace {
 
-/// More scratch is a mistake in a number.
-constexpr int64_t mostScratch = int64_t(1) << 40;
+/// Bytes a thread; more is a mistake in a number. A machine of 64 threads has this much memory.
+constexpr int64_t mostScratch = int64_t(1) << 30;
 
 class Reader {
 public:
@@ -38,8 +40,9 @@ public:
 
 private:
   [[noreturn]] void fail(const Json &at, const std::string &message) {
-    throw InputError(file + ":" + std::to_string(at.line) + ":" + std::to_string(at.column) +
-                     ": " + message);
+    throw InputError(printable(file + ":" + std::to_string(at.line) + ":" +
+                                   std::to_string(at.column) + ": " + message,
+                               /*line=*/true));
   }
 
   void needMembers(const std::string &where, const Json &object,
@@ -103,6 +106,8 @@ private:
     if (object.is_relative())
       object = fs::path(file).parent_path() / object;
     std::error_code error;
+    if (std::string problem = whyNotRegular(object); !problem.empty())
+      fail(*entry.find("object"), "'object' is " + object.string() + ", which " + problem);
     if (!fs::is_regular_file(object, error))
       fail(*entry.find("object"), "'object' is " + object.string() + ", which is no file");
     kernel.object = fs::absolute(object, error).lexically_normal().string();
@@ -121,7 +126,9 @@ private:
   void readScratch(UserKernel &kernel, const Json &scratch) {
     auto bytes = [&](const Json &value) {
       if (!value.isInt() || value.integer < 0 || value.integer > mostScratch)
-        fail(value, "'scratch' must count bytes, 0 to 2^40, it is " + value.dump(40));
+        fail(value, "'scratch' of kernel '" + kernel.name +
+                        "' must count bytes of one thread, 0 to 2^30, it is " + value.dump(40) +
+                        "; a buffer that is larger cannot be a thread's own");
       return value.integer;
     };
     if (scratch.isInt()) {
@@ -153,7 +160,8 @@ std::optional<double> numberOf(const std::optional<std::string> &text) {
   return number;
 }
 
-/// Names of the facts that are numbers.
+} // namespace
+
 std::string numbersIn(const OperatorFacts &facts) {
   std::string names;
   for (const auto &[name, value] : facts)
@@ -161,8 +169,6 @@ std::string numbersIn(const OperatorFacts &facts) {
       names += (names.empty() ? "" : ", ") + name;
   return names.empty() ? "no numbers" : names;
 }
-
-} // namespace
 
 std::string UserKernel::whyNot(const OperatorFacts &operatorFacts) const {
   std::string reason = whyNotCovered(only, operatorFacts, name);
@@ -177,7 +183,7 @@ std::string UserKernel::whyNot(const OperatorFacts &operatorFacts) const {
                       : "the operation has not; it has " + numbersIn(operatorFacts));
   }
   if (reason.empty() && scratchOf(operatorFacts) < 0)
-    reason = "its scratch is more than 2^40 bytes";
+    reason = "its scratch is more than 2^30 bytes a thread";
   return reason;
 }
 

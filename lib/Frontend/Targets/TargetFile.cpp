@@ -4,6 +4,7 @@
 #include "llmc/Frontend/ConfigView.h"
 #include "llmc/Frontend/StorageFormat.h"
 #include "llmc/Support/Error.h"
+#include "llmc/Support/Printable.h"
 
 #include <algorithm>
 #include <charconv>
@@ -21,7 +22,7 @@ std::string positionOf(const std::string &file, const Json &at) {
 }
 
 [[noreturn]] void fail(const std::string &file, const Json &at, const std::string &message) {
-  throw InputError(positionOf(file, at) + ": " + message);
+  throw InputError(printable(positionOf(file, at) + ": " + message, /*line=*/true));
 }
 
 std::string listOf(const std::vector<std::string> &names) {
@@ -91,6 +92,19 @@ void checkStorage(const std::string &file, const Json &value) {
 
 CoveredValues coveredValues(const std::string &file, const std::string &fact, const Json &value) {
   CoveredValues covered;
+/// Bounds between which no number lies cover nothing, which is a mistake in one of them.
+void checkNotEmpty(const std::string &file, const std::string &fact, const Json &value,
+                   const CoveredValues &covered) {
+  if (!covered.min || !covered.max)
+    return;
+  double least = *covered.min;
+  if (covered.multipleOf)
+    least = std::ceil(least / *covered.multipleOf) * *covered.multipleOf;
+  if (!(least <= *covered.max))
+    fail(file, value, "'" + fact + "' covers nothing: it must be " + covered.toText() +
+                          "; change a bound, or leave the fact out");
+}
+
   if (value.isArray()) {
     for (const Json &item : value.items) {
       covered.values.push_back(factText(file, fact, item));
@@ -119,6 +133,7 @@ CoveredValues coveredValues(const std::string &file, const std::string &fact, co
 
 std::map<std::string, CoveredOperator> coveredOperators(const std::string &file,
                                                         const Json &value) {
+  checkNotEmpty(file, fact, value, covered);
   needKind(file, "operators", value, value.isObject(), "an object");
   std::map<std::string, CoveredOperator> operators;
   for (const auto &[op, entry] : value.members) {

@@ -28,7 +28,9 @@ json parseStrictJson(std::string_view text, std::string_view file) {
     } else if (event == json::parse_event_t::key) {
       auto key = parsed.get<std::string>();
       if (!keys.back().insert(key).second)
-        throw InputError(std::string(file) + ": the key '" + key + "' stands twice in one object");
+        throw InputError(printable(std::string(file) + ": the key '" + key +
+                                       "' stands twice in one object",
+                                   /*line=*/true));
     }
     return true;
   };

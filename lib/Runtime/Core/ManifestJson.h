@@ -8,6 +8,7 @@
 #define LLMC_RUNTIME_CORE_MANIFESTJSON_H
 
 #include "llmc/Support/Error.h"
+#include "llmc/Support/Printable.h"
 
 #include <cstdint>
 #include <functional>
@@ -25,7 +26,7 @@ inline constexpr int64_t largestInteger = int64_t(1) << 53;
 
 [[noreturn]] inline void failAt(std::string_view file, const std::string &path,
                                 const std::string &text) {
-  throw InputError(std::string(file) + ": " + path + ": " + text);
+  throw InputError(printable(std::string(file) + ": " + path + ": " + text, /*line=*/true));
 }
 
 /// Parses with what general readers let pass refused: duplicate keys, deep

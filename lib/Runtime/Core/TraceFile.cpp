@@ -1,6 +1,8 @@
 //===- TraceFile.cpp - named tensors of a trace ---------------------------===//
 
 #include "llmc/Runtime/TraceFile.h"
+
+#include "llmc/Support/RegularFile.h"
 #include "ManifestJson.h"
 
 #include <algorithm>
@@ -19,6 +21,8 @@ namespace llmc::rt {
 static constexpr uint64_t largestHeader = uint64_t(1) << 26;
 
 static std::string readAll(const fs::path &path) {
+  if (std::string problem = whyNotRegular(path); !problem.empty())
+    throw InputError(path.string() + ": " + problem);
   std::ifstream file(path, std::ios::binary | std::ios::ate);
   std::streamoff size = file ? std::streamoff(file.tellg()) : -1;
   if (size < 0)

@@ -111,7 +111,7 @@ LogicalResult RowAnalysis::visit(Operation &op) {
   Rows result = all.value_or(Rows::Tokens);
   bool needsTokens = isa<SelectRowsOp, RotaryOp, KVAppendOp, PagedAttentionOp,
                          SelectPositionsOp, PoolTokensOp, EntryAppendOp, SelectEntriesOp,
-                         JointAttentionOp>(op);
+                         JointAttentionOp, CausalConvOp, TokenShiftOp, LinearAttentionOp>(op);
   // A table is read by token.
   if (auto route = dyn_cast<RouteOp>(op))
     needsTokens |= static_cast<bool>(route.getTable());
