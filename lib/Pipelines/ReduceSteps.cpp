@@ -8,6 +8,7 @@
 #include "mlir/IR/AttrTypeSubElements.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/IRMapping.h"
+#include "mlir/IR/Matchers.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 #include "llvm/ADT/MapVector.h"
 
@@ -121,7 +122,9 @@ static void tidyFamilies(ModuleOp module, LayerTable &table) {
   auto ask = [&](Operation *op, StringRef family, Value layer) {
     used.insert(family.str());
     auto argument = dyn_cast_or_null<BlockArgument>(layer);
-    if (layer && !argument)
+    if (IntegerAttr number; layer && matchPattern(layer, m_Constant(&number)))
+      layers[family].insert(number.getInt());
+    else if (layer && !argument)
       fixed.insert(family.str());
     if (argument)
       for (int64_t number : table[op->getParentOfType<func::FuncOp>().getSymName()])

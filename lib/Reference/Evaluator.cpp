@@ -1,7 +1,6 @@
 //===- Evaluator.cpp - runs llm programs on host tensors ------------------===//
 #include "llmc/Reference/Evaluator.h"
-
-#include "LayerName.h"
+#include "llmc/Support/LayerName.h"
 
 using namespace llmc::reference;
 namespace llm = llmc::llm;
@@ -147,7 +146,7 @@ llvm::Expected<Weight> Evaluator<T>::parameter(mlir::Operation *user, llvm::Stri
       member = llvm::find(members, layer) - members.begin();
     }
     llvm::ArrayRef<float> own = values->slice(size_t(member * elements), size_t(elements));
-    return Weight{resolveLayer(op.getSource(), layer), Shape(op.getType().getShape()),
+    return Weight{llmc::resolveLayer(op.getSource(), layer), Shape(op.getType().getShape()),
                   std::make_shared<std::vector<float>>(own.begin(), own.end())};
   }
   llvm::StringRef name = op.getCheckpoint().value_or(op.getSource());
@@ -155,7 +154,7 @@ llvm::Expected<Weight> Evaluator<T>::parameter(mlir::Operation *user, llvm::Stri
   WeightPart part{Shape(view.getStored()), view.getFirst(), Shape(view.getStrides()),
                   op.getType().getStorageName()};
   llvm::Expected<Weight> weight =
-      weights.get(resolveLayer(name, layer), op.getType().getShape(), part);
+      weights.get(llmc::resolveLayer(name, layer), op.getType().getShape(), part);
   if (!weight)
     return addContext(weight.takeError(), user, "");
   return weight;

@@ -1,8 +1,8 @@
 //===- StructureRules.cpp - families, layers, fusion, observation ---------===//
-#include "LayerName.h"
 #include "RuleSets.h"
 
 #include "llmc/Reference/Evaluator.h"
+#include "llmc/Support/LayerName.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 
@@ -91,7 +91,7 @@ template <typename T> static llvm::Error composite(llm::CompositeOp op, OpContex
 }
 
 template <typename T> static llvm::Error observe(llm::ObserveOp op, OpContext<T> &context) {
-  context.evaluator.observe(resolveLayer(op.getName(), layerOf(op.getLayer(), context)),
+  context.evaluator.observe(llmc::resolveLayer(op.getName(), layerOf(op.getLayer(), context)),
                             context.tensor(op.getValue()));
   return llvm::Error::success();
 }

@@ -2,7 +2,7 @@
 #include "llmc/Reference/WeightSource.h"
 
 #include "CheckpointReader.h"
-#include "LayerName.h"
+#include "llmc/Support/LayerName.h"
 
 using namespace llmc::reference;
 
@@ -119,7 +119,7 @@ llvm::Expected<Weight> WeightCache::get(llvm::StringRef tensor, llvm::ArrayRef<i
     values.reserve(size_t(elementCount(shape)));
     for (int64_t expert = 0; expert < shape[0]; ++expert)
       if (llvm::Error error =
-              append(resolveExpert(tensor, expert), shape.drop_front(), part, values))
+              append(llmc::resolveExpert(tensor, expert), shape.drop_front(), part, values))
         return std::move(error);
   } else if (llvm::Error error = append(tensor.str(), shape, part, values)) {
     return std::move(error);

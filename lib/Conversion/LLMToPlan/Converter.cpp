@@ -5,6 +5,7 @@
 
 #include "llmc/Dialect/LLM/Transforms/Fusion.h"
 #include "llmc/Kernels/UserKernelClaims.h"
+#include "llmc/Support/LayerName.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/Matchers.h"
@@ -216,7 +217,8 @@ LogicalResult Converter::lowerUnit(const Unit &unit) {
 
 LogicalResult Converter::convertOp(Operation *op) {
   return llvm::TypeSwitch<Operation *, LogicalResult>(op)
-      .Case<ParamOp, func::ReturnOp>([](Operation *) { return success(); })
+      .Case([&](ParamOp param) { return success(succeeded(layerNumber(param, param.getLayer()))); })
+      .Case<func::ReturnOp>([](Operation *) { return success(); })
       .Case([&](StateOp state) -> LogicalResult {
         auto plan = stateOf(state.getResult());
         if (failed(plan))
@@ -290,13 +292,22 @@ LogicalResult Converter::convertObserve(ObserveOp observe) {
   auto buffer = bufferOf(observe.getValue(), observe);
   if (failed(buffer))
     return failure();
+  auto number = layerNumber(observe, observe.getLayer());
+  if (failed(number))
+    return failure();
   RowBuffer seen = *buffer;
-  if (!seen.isWholeSlice())
-    return observe.emitError("only whole rows can be observed; the value is ")
-           << seen.width << " of " << seen.stride << " columns";
+  if (!seen.isWholeSlice()) {
+    seen = newBuffer("observed", buffer->width, buffer->rows);
+    if (failed(copyRows(*buffer, seen, observe.getLoc(), "what is observed is rows of its own")))
+      return failure();
+  }
+  std::string name = *number ? resolveLayer(observe.getName(), **number) : observe.getName().str();
+  bool ofLayer = observe.getLayer() && !*number;
+  if (ofLayer && !layer)
+    return observe.emitOpError("names the layer at hand outside of layers");
   auto shape = cast<RankedTensorType>(observe.getValue().getType()).getShape();
-  plan::ObserveOp::create(step, observe.getLoc(), observe.getName(), seen.slice, seen.rows,
-                          seen.width, observe.getLayer() ? layer : std::optional<int64_t>(),
+  plan::ObserveOp::create(step, observe.getLoc(), name, seen.slice, seen.rows, seen.width,
+                          ofLayer ? layer : std::optional<int64_t>(),
                           shape.size() == 3 ? std::optional(shape[1]) : std::nullopt);
   return success();
 }

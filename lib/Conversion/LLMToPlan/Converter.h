@@ -268,10 +268,28 @@ private:
     std::optional<int64_t> fixed = std::nullopt;
   };
   llm::WeightFamilyOp familyOf(mlir::Value weight);
-  /// The layers that a weight is packed for: those of the function being converted. Each
-  /// layer runs in one function, so that nothing is packed twice where kinds of layers fuse
-  /// differently. Null for a family without layers.
-  mlir::FailureOr<llm::LayersAttr> layersHere(mlir::Location loc, llm::WeightFamilyOp family);
+  /// The number that an operation names a layer by; none without a layer and for the layer at
+  /// hand. All else is an error at the operation.
+  mlir::FailureOr<std::optional<int64_t>> layerNumber(mlir::Operation *op, mlir::Value layer);
+  /// What a weight is of its family.
+  struct Member {
+    llm::WeightFamilyOp family;
+    /// The layer, where it is not that at hand.
+    std::optional<int64_t> fixed;
+    /// Each layer of the function has its own.
+    bool ofLayer = false;
+
+    std::string name();
+    std::string key();
+  };
+  mlir::FailureOr<Member> memberOf(mlir::Location loc, mlir::Value weight);
+  /// The layers that weights (or nulls) are packed for: those of the function being converted.
+  /// Each layer runs in one function, so that nothing is packed twice where kinds of layers fuse
+  /// differently. Null where all layers read the same.
+  mlir::FailureOr<llm::LayersAttr> layersHere(mlir::Location loc,
+                                              llvm::ArrayRef<mlir::Value> weights);
+  plan::SourceAttr sourceOf(const Member &member, llm::LayersAttr layers, int64_t rows,
+                            bool stacked = false, bool isVector = false);
   /// Rows of several weights as panels: one after another, or alternating in runs of 16.
   mlir::FailureOr<PackedWeight> packPanels(mlir::Location loc, llvm::ArrayRef<mlir::Value> weights,
                                            int64_t tile, bool interleave);

@@ -18,17 +18,18 @@ static ArrayRef<int64_t> shapeOf(Value value) {
   return cast<RankedTensorType>(value.getType()).getShape();
 }
 
-/// The number is one of the heads in every layer that the function runs for.
+/// The number is one of the heads in every layer that the function runs for, or in the one that
+/// it is counted from.
 template <typename Op>
-static LogicalResult checkNumbers(Op op, LayersAttr layers) {
+static LogicalResult checkNumbers(Op op, std::optional<int64_t> fixed, LayersAttr layers) {
   if (!op.getLayer())
     return success();
   int64_t heads = shapeOf(op.getInput())[1];
   ArrayRef<int64_t> bounds = layers ? layers.getBounds() : ArrayRef<int64_t>();
-  if (bounds.empty())
+  if (!fixed && bounds.empty())
     return op.emitOpError("counts from a layer outside of layers");
   int64_t number = int64_t(op.getNumber());
-  for (int64_t layer : {bounds.front(), bounds.back() - 1})
+  for (int64_t layer : {fixed ? *fixed : bounds.front(), fixed ? *fixed : bounds.back() - 1})
     if (int64_t at; llvm::AddOverflow(layer, number, at) || at < 0 || at >= heads)
       return op.emitOpError("asks in layer ")
              << layer << " for number " << number << " from there, of " << heads;
@@ -49,16 +50,17 @@ LogicalResult Converter::lowerSlice(SliceOp slice) {
 }
 
 LogicalResult Converter::lowerTake(TakeOp take) {
-  if (failed(checkNumbers(take, functionLayers)))
+  auto fixed = layerNumber(take, take.getLayer());
+  if (failed(fixed) || failed(checkNumbers(take, *fixed, functionLayers)))
     return failure();
   auto buffer = bufferOf(take.getInput(), take);
   if (failed(buffer))
     return failure();
   int64_t width = shapeOf(take.getInput())[2];
   RowBuffer part = *buffer;
-  part.offset += int64_t(take.getNumber()) * width;
+  part.offset += (int64_t(take.getNumber()) + fixed->value_or(0)) * width;
   part.width = width;
-  if (!take.getLayer()) {
+  if (!take.getLayer() || *fixed) {
     bind(take.getResult(), part);
     return success();
   }
@@ -77,7 +79,8 @@ LogicalResult Converter::lowerTake(TakeOp take) {
 }
 
 LogicalResult Converter::lowerPut(PutOp put) {
-  if (failed(checkNumbers(put, functionLayers)))
+  auto fixed = layerNumber(put, put.getLayer());
+  if (failed(fixed) || failed(checkNumbers(put, *fixed, functionLayers)))
     return failure();
   auto buffer = bufferOf(put.getInput(), put), row = bufferOf(put.getRow(), put);
   if (failed(buffer) || failed(row))
@@ -90,14 +93,15 @@ LogicalResult Converter::lowerPut(PutOp put) {
     *buffer = own;
   }
   int64_t width = shapeOf(put.getInput())[2];
-  RowOperand to{1, buffer->stride, buffer->offset + int64_t(put.getNumber()) * width};
+  RowOperand to{1, buffer->stride,
+                buffer->offset + (int64_t(put.getNumber()) + fixed->value_or(0)) * width};
   // The other rows of heads are not touched.
   SmallVector<plan::UseAttr> uses{use(*row, plan::Access::Read),
                                   use(buffer->slice, plan::Access::ReadWrite)};
   RowBuffer written = *buffer;
   written.width = width;
   touch(written, plan::Access::Write);
-  if (put.getLayer()) {
+  if (put.getLayer() && !*fixed) {
     to.chooser = 2;
     to.chooserStep = width;
     uses.push_back(use(packLayerNumbers()));

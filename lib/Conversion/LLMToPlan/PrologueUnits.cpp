@@ -227,10 +227,11 @@ LogicalResult Converter::lowerPrologue(const Unit &unit) {
         (v.last && failed(add(v, spec.v, noRest, spec.vNorm))))
       return failure();
   }
-  /// In place where the value dies here and nobody else in the launch reads it, else rows of its own.
+  /// In place where the value dies here and nobody else in the launch reads it, else rows of its own;
+  /// so is a key that is appended, which the kernel turns on its way to the state.
   auto place = [&](HeadPaths &paths, std::optional<kernels::HeadRows> &out) {
     RowBuffer buffer = buffers[paths.own.source];
-    bool alone = !paths.rest && !paths.own.inner && diesAt(buffer, unit.op);
+    bool alone = &paths != &k && !paths.rest && !paths.own.inner && diesAt(buffer, unit.op);
     for (HeadPaths *other : {&q, &k, &v})
       for (const HeadPath *path : {&other->own, other->rest ? &*other->rest : nullptr})
         if (path && path->source && path != &paths.own)

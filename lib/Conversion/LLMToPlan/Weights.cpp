@@ -2,6 +2,7 @@
 #include "Converter.h"
 
 #include "llmc/Kernels/CPU/Storage.h"
+#include "llmc/Support/LayerName.h"
 #include "llmc/Support/StateRing.h"
 
 #include "mlir/IR/Matchers.h"
@@ -28,46 +29,98 @@ WeightFamilyOp Converter::familyOf(Value weight) {
   return param ? symbols.lookup<WeightFamilyOp>(param.getFamily()) : WeightFamilyOp();
 }
 
-FailureOr<LayersAttr> Converter::layersHere(Location loc, WeightFamilyOp family) {
-  LayersAttr layers = family.getLayersAttr();
-  if (!layers)
-    return layers;
-  if (!functionLayers)
-    return emitError(loc) << "@" << family.getSymName()
-                          << " belongs to layers and is used outside of one";
-  for (int64_t layer : functionLayers.expand())
-    if (!layers.contains(layer))
-      return emitError(loc) << "@" << family.getSymName() << " has no member for layer " << layer;
-  return functionLayers;
+FailureOr<std::optional<int64_t>> Converter::layerNumber(Operation *op, Value layer) {
+  if (!layer)
+    return std::optional<int64_t>();
+  if (IntegerAttr number; matchPattern(layer, m_Constant(&number)))
+    return std::optional(number.getInt());
+  auto index = dyn_cast<BlockArgument>(layer);
+  if (!index || index.getArgNumber() != 0 || !isa<func::FuncOp>(index.getOwner()->getParentOp()))
+    return op->emitOpError("has a layer that is neither the index of the layer at hand nor a "
+                           "number; the plan computes no indices");
+  return std::optional<int64_t>();
 }
 
-/// What keeps packed weights apart: names, layout and layers.
-static std::string packedKey(StringRef name, StringRef layout, LayersAttr layers) {
-  std::string key = (name + layout).str();
+FailureOr<Converter::Member> Converter::memberOf(Location loc, Value weight) {
+  Member member;
+  member.family = familyOf(weight);
+  if (!member.family)
+    return emitError(loc) << "weight is no member of a family";
+  auto param = weight.getDefiningOp<ParamOp>();
+  auto number = layerNumber(param, param.getLayer());
+  if (failed(number))
+    return failure();
+  member.fixed = *number;
+  LayersAttr layers = member.family.getLayersAttr();
+  if (!layers)
+    return member;
+  if (!member.fixed && !functionLayers)
+    return emitError(loc) << "@" << member.family.getSymName()
+                          << " belongs to layers and is used outside of one";
+  member.ofLayer = !member.fixed;
+  for (int64_t layer : member.fixed ? SmallVector<int64_t>{*member.fixed} : functionLayers.expand())
+    if (!layers.contains(layer))
+      return emitError(loc) << "@" << member.family.getSymName() << " has no member for layer "
+                            << layer;
+  return member;
+}
+
+FailureOr<LayersAttr> Converter::layersHere(Location loc, ArrayRef<Value> weights) {
+  LayersAttr layers;
+  for (Value weight : weights) {
+    if (!weight)
+      continue;
+    auto member = memberOf(loc, weight);
+    if (failed(member))
+      return failure();
+    if (member->ofLayer)
+      layers = functionLayers;
+  }
+  return layers;
+}
+
+std::string Converter::Member::name() {
+  std::string name = family.getSymName().str();
+  return fixed ? name + "." + std::to_string(*fixed) : name;
+}
+
+std::string Converter::Member::key() {
+  std::string name = family.getSymName().str();
+  return std::to_string(name.size()) + ":" + name + (fixed ? "." + std::to_string(*fixed) : "") + ",";
+}
+
+/// What keeps packed weights apart: members, layout and layers.
+static std::string packedKey(StringRef members, StringRef layout, LayersAttr layers) {
+  std::string key = (members + layout).str();
   if (layers)
     for (int64_t bound : layers.getBounds())
       key += "," + std::to_string(bound);
   return key;
 }
 
-/// Where `rows` rows of each matrix of a family come from. Its type has dimensions of matrices
-/// (`stacked`), rows and columns, of which a vector has none.
-static plan::SourceAttr sourceOf(WeightFamilyOp family, int64_t rows, bool stacked = false,
-                                 bool isVector = false, LayersAttr members = {}) {
-  MLIRContext *context = family.getContext();
+/// Where `rows` rows of each matrix of a member come from, in a launch that has `layers`. Its type
+/// has dimensions of matrices (`stacked`), rows and columns, of which a vector has none.
+plan::SourceAttr Converter::sourceOf(const Member &member, LayersAttr layers, int64_t rows,
+                                     bool stacked, bool isVector) {
+  MLIRContext *context = module.getContext();
+  WeightFamilyOp family = member.family;
   if (std::optional<ArrayRef<float>> values = family.getValues()) {
-    if (!members)
+    if (!family.getLayersAttr())
       return plan::SourceAttr::get(context, rows, family.getValuesAttr());
     // Of the layers at hand.
     SmallVector<int64_t> all = family.getLayersAttr().expand();
     int64_t elements = family.getType().getNumElements();
     SmallVector<float> here;
-    for (int64_t layer : members.expand())
+    for (int64_t layer : member.fixed ? SmallVector<int64_t>{*member.fixed} : layers.expand())
       llvm::append_range(here, values->slice(size_t((llvm::find(all, layer) - all.begin()) * elements),
                                              size_t(elements)));
     return plan::SourceAttr::get(context, rows, DenseF32ArrayAttr::get(context, here));
   }
-  StringRef tensor = family.getCheckpoint().value_or(family.getSource());
+  // The tensor of one layer is the same one in whichever layers the launch runs.
+  auto nameOf = [&](StringRef name) {
+    return member.fixed ? resolveLayer(name, *member.fixed) : name.str();
+  };
+  std::string tensor = nameOf(family.getCheckpoint().value_or(family.getSource()));
   int64_t first = family.getFirstRow().value_or(0), of = family.getStoredRows().value_or(0);
   bool transposed = family.getTransposed();
   plan::ViewAttr view;
@@ -81,7 +134,8 @@ static plan::SourceAttr sourceOf(WeightFamilyOp family, int64_t rows, bool stack
     transposed = false;
   }
   return plan::SourceAttr::get(context, tensor, rows,
-                               StringAttr::get(context, family.getSource()), DenseF32ArrayAttr(),
+                               StringAttr::get(context, nameOf(family.getSource())),
+                               DenseF32ArrayAttr(),
                                first, of, transposed, view);
 }
 
@@ -100,33 +154,31 @@ FailureOr<Converter::PackedWeight> Converter::packPanels(Location loc, ArrayRef<
   std::string key, name;
   SmallVector<Attribute> sources;
   WeightType first;
-  LayersAttr layers;
   int64_t rows = 0;
+  auto layers = layersHere(loc, weights);
+  if (failed(layers))
+    return failure();
   for (Value weight : weights) {
-    WeightFamilyOp family = familyOf(weight);
-    if (!family)
-      return emitError(loc) << "weight is no member of a family";
-    auto type = cast<WeightType>(family.getType());
-    auto own = layersHere(loc, family);
-    if (failed(own))
+    auto member = memberOf(loc, weight);
+    if (failed(member))
       return failure();
-    if (!first) {
+    auto type = cast<WeightType>(member->family.getType());
+    if (!first)
       first = type;
-      layers = *own;
-    }
     // All but the rows agree: [rows, columns], or [matrices, rows, columns].
     ArrayRef<int64_t> shape = type.getShape(), other = first.getShape();
     bool alike = shape.size() == other.size() && (shape.size() == 2 || shape.size() == 3) &&
                  shape.back() == other.back() && (shape.size() == 2 || shape[0] == other[0]);
-    if (type.getStorage() != first.getStorage() || !alike || *own != layers)
-      return emitError(loc) << "weights of one launch differ: @" << family.getSymName() << " is "
-                            << type << ", the first is " << first;
+    if (type.getStorage() != first.getStorage() || !alike)
+      return emitError(loc) << "weights of one launch differ: @" << member->family.getSymName()
+                            << " is " << type << ", the first is " << first;
     int64_t count = shape[shape.size() - 2];
     rows += interleave ? (count + 15) / 16 * 16 : count;
-    sources.push_back(sourceOf(family, count, /*stacked=*/shape.size() == 3));
-    name += (name.empty() ? "" : "_") + family.getSymName().str();
+    sources.push_back(sourceOf(*member, *layers, count, /*stacked=*/shape.size() == 3));
+    name += (name.empty() ? "" : "_") + member->name();
+    key += member->key();
   }
-  key = packedKey(name, (interleave ? ".gated." : ".panels.") + std::to_string(tile), layers);
+  key = packedKey(key, (interleave ? ".gated." : ".panels.") + std::to_string(tile), *layers);
   if (auto known = packed.find(key); known != packed.end())
     return known->second;
   auto storage = planStorage(first);
@@ -136,10 +188,10 @@ FailureOr<Converter::PackedWeight> Converter::packPanels(Location loc, ArrayRef<
   int64_t matrices = first.getRank() == 3 ? first.getShape()[0] : 1;
   int64_t bytes = kernels::packedBytes(*kernels::findStorage(first.getStorageName()), rows, cols, tile);
   PackedWeight weight;
-  weight.perLayer = bool(layers);
+  weight.perLayer = bool(*layers);
   weight.symbol = freeName(names, name);
-  auto op = plan::WeightsOp::create(declare, loc, weight.symbol, "weights", planLayers(layers), rows,
-                                    cols, *storage, plan::PanelsAttr::get(context, tile),
+  auto op = plan::WeightsOp::create(declare, loc, weight.symbol, "weights", planLayers(*layers),
+                                    rows, cols, *storage, plan::PanelsAttr::get(context, tile),
                                     interleave ? 16 : 0, bytes * matrices, sources, matrices);
   if (failed(markSplit(op, weights)))
     return failure();
@@ -152,11 +204,13 @@ FailureOr<Converter::PackedWeight> Converter::packVectors(Location loc, ArrayRef
                                                           ArrayRef<int64_t> lengths,
                                                           bool interleave) {
   MLIRContext *context = module.getContext();
-  std::string name;
+  std::string key, name;
   SmallVector<Attribute> sources;
   std::optional<plan::Storage> storage;
-  LayersAttr layers;
   int64_t rows = 0;
+  auto layers = layersHere(loc, weights);
+  if (failed(layers))
+    return failure();
   std::optional<int64_t> stacked;
   for (auto [i, weight] : llvm::enumerate(weights)) {
     int64_t count;
@@ -164,10 +218,12 @@ FailureOr<Converter::PackedWeight> Converter::packVectors(Location loc, ArrayRef
       count = lengths[i];
       sources.push_back(plan::SourceAttr::get(context, "", count, StringAttr()));
       name += ".zeros" + std::to_string(count);
+      key += "0:" + std::to_string(count) + ",";
     } else {
-      WeightFamilyOp family = familyOf(weight);
-      if (!family)
-        return emitError(loc) << "weight is no member of a family";
+      auto member = memberOf(loc, weight);
+      if (failed(member))
+        return failure();
+      WeightFamilyOp family = member->family;
       auto type = cast<WeightType>(family.getType());
       // One vector, or one for each matrix of a product.
       int64_t matrices = type.getRank() == 2 ? type.getShape()[0] : 1;
@@ -184,26 +240,22 @@ FailureOr<Converter::PackedWeight> Converter::packVectors(Location loc, ArrayRef
                               << type.getStorageName() << "; vectors of one launch are stored "
                               << "alike, as f32, f16 or bf16";
       storage = own;
-      auto here = layersHere(loc, family);
-      if (failed(here))
-        return failure();
-      layers = *here;
       count = type.getShape().back();
-      sources.push_back(
-          sourceOf(family, count, type.getRank() == 2, /*isVector=*/true, layers));
-      name += (name.empty() ? "" : "_") + family.getSymName().str();
+      sources.push_back(sourceOf(*member, *layers, count, type.getRank() == 2, /*isVector=*/true));
+      name += (name.empty() ? "" : "_") + member->name();
+      key += member->key();
     }
     rows += interleave ? (count + 15) / 16 * 16 : count;
   }
-  std::string key = packedKey(name, interleave ? ".alternating" : ".rows", layers);
+  key = packedKey(key, interleave ? ".alternating" : ".rows", *layers);
   if (auto known = packed.find(key); known != packed.end())
     return known->second;
   int64_t matrices = stacked.value_or(1);
   PackedWeight weight;
-  weight.perLayer = bool(layers);
+  weight.perLayer = bool(*layers);
   weight.symbol = freeName(names, name);
-  auto op = plan::WeightsOp::create(declare, loc, weight.symbol, "weights", planLayers(layers), rows,
-                                    1, *storage, plan::RowsAttr::get(context), interleave ? 16 : 0,
+  auto op = plan::WeightsOp::create(declare, loc, weight.symbol, "weights", planLayers(*layers),
+                                    rows, 1, *storage, plan::RowsAttr::get(context), interleave ? 16 : 0,
                                     align64(rows * 4) * matrices, sources, matrices);
   if (failed(markSplit(op, weights)))
     return failure();
@@ -213,9 +265,10 @@ FailureOr<Converter::PackedWeight> Converter::packVectors(Location loc, ArrayRef
 }
 
 FailureOr<Converter::PackedWeight> Converter::packMatrix(Location loc, Value weight) {
-  WeightFamilyOp family = familyOf(weight);
-  if (!family)
-    return emitError(loc) << "weight is no member of a family";
+  auto member = memberOf(loc, weight);
+  if (failed(member))
+    return failure();
+  WeightFamilyOp family = member->family;
   auto type = cast<WeightType>(family.getType());
   auto storage = planStorage(type);
   if (!storage || !isa<DenseAttr>(type.getStorage()))
@@ -224,10 +277,10 @@ FailureOr<Converter::PackedWeight> Converter::packMatrix(Location loc, Value wei
   if (type.getRank() > 2 && (family.getView() || family.hasTensorPerExpert()))
     return emitError(loc) << "@" << family.getSymName() << " is " << type
                           << ", of which no kernel reads a part of a stored tensor";
-  auto layers = layersHere(loc, family);
+  auto layers = layersHere(loc, weight);
   if (failed(layers))
     return failure();
-  std::string name = family.getSymName().str(), key = packedKey(name, ".matrix", *layers);
+  std::string name = member->name(), key = packedKey(member->key(), ".matrix", *layers);
   if (auto known = packed.find(key); known != packed.end())
     return known->second;
   PackedWeight matrix;
@@ -238,7 +291,7 @@ FailureOr<Converter::PackedWeight> Converter::packMatrix(Location loc, Value wei
                                     planLayers(*layers), rows, cols, *storage,
                                     plan::RowsAttr::get(module.getContext()), /*interleave=*/0,
                                     align64(rows * cols * 4),
-                                    {sourceOf(family, rows, false, false, *layers)});
+                                    {sourceOf(*member, *layers, rows)});
   if (failed(markSplit(op, weight)))
     return failure();
   describeWeights(op);
@@ -321,9 +374,14 @@ FailureOr<Converter::PackedWeight> Converter::stateOf(Value cache) {
   PackedWeight plan;
   plan.perLayer = true;
   // What another layer keeps: this step has added to it already.
-  if (IntegerAttr other; state.getLayer() && matchPattern(state.getLayer(), m_Constant(&other)))
-    plan.fixed = other.getInt();
+  auto number = layerNumber(state, state.getLayer());
+  if (failed(number))
+    return failure();
+  plan.fixed = *number;
   LayersAttr all = family.getLayersAttr();
+  if (plan.fixed && all && !all.contains(*plan.fixed))
+    return state.emitOpError("asks for layer ") << *plan.fixed << " but family @"
+                                                << family.getSymName() << " has no such member";
   const LayerWindows &bound = windows[family.getSymName()];
   auto windowOf = [&](int64_t at) {
     auto found = bound.find(at);

@@ -32,28 +32,6 @@ module attributes {llm.model = {architecture = "T"}} {
 
 // -----
 
-!rows = tensor<?x8xf32>
-!w = !llm.weight<[8, 8], #llm.dense<f32>>
-module attributes {llm.model = {architecture = "T"}} {
-  llm.weight_family @a "a" : !w
-  llm.weight_family @b "b" : !w
-  func.func @step(%x: !rows, %batch: !llm.batch) -> !rows attributes {llm.entry} {
-    %a = llm.param @a : !w
-    %b = llm.param @b : !w
-    %p:2 = llm.fusion "qkv-linear" (%x, %a, %b) : (!rows, !w, !w) -> (!rows, !rows) {
-    ^bb0(%in: !rows, %wa: !w, %wb: !w):
-      %0 = llm.linear %in, %wa : !rows, !w -> !rows
-      %1 = llm.linear %in, %wb : !rows, !w -> !rows
-      llm.yield %0, %1 : !rows, !rows
-    }
-    // expected-error @+1 {{only whole rows can be observed; the value is 8 of 16 columns}}
-    llm.observe %p#1 "part" : !rows
-    return %p#0 : !rows
-  }
-}
-
-// -----
-
 !rows = tensor<?x16xf32>
 !heads = tensor<?x2x8xf32>
 !cache = !llm.cache<paged, [2, 8, 8], f32>

@@ -1,5 +1,5 @@
-// RUN: llmc-opt %s --llm-verify-model | FileCheck %s
-// RUN: llmc-opt %s --llm-fuse --llm-verify-model -o /dev/null
+// RUN: llmc-opt %s -split-input-file --llm-verify-model | FileCheck %s
+// RUN: llmc-opt %s -split-input-file --llm-fuse --llm-verify-model -o /dev/null
 
 #rope = #llm.rope<"default", base = 10000.0, width = 4, halves, magnitude = 1.0, [1.0, 0.01]>
 !kv = !llm.cache<paged, [1, 16, 16], f32>
@@ -35,5 +35,35 @@ func.func @step(%t: tensor<?xi32>, %b: !llm.batch) -> tensor<?x16xf32> attribute
   %y = llm.repeat [@f, @g] from 0 count 2 (%x) with (%b) : (tensor<?x16xf32>) with (!llm.batch)
   %z = llm.repeat [@g] from 4 count 2 (%y) with (%b) : (tensor<?x16xf32>) with (!llm.batch)
   return %z : tensor<?x16xf32>
+}
+}
+
+// -----
+
+// A layer that reads what an earlier one keeps, and an entry that reads what all layers kept.
+
+!kv = !llm.cache<paged, [1, 16, 16], f32>
+!heads = tensor<?x1x16xf32>
+// CHECK: @read_later
+module {
+llm.state_family @kv layers [0, 2] : !kv
+func.func @read_later(%x: !heads, %b: !llm.batch) -> !heads attributes {llm.entry} {
+  %y = llm.repeat [@layer] from 0 count 2 (%x) with (%b) : (!heads) with (!llm.batch)
+  %z = llm.repeat [@reader] from 2 count 2 (%y) with (%b) : (!heads) with (!llm.batch)
+  %c1 = arith.constant 1 : index
+  %c = llm.state @kv[%c1] : !kv
+  %a = llm.paged_attention %z, %c, %b scale 0.25 : !heads, !kv -> !heads
+  return %a : !heads
+}
+func.func private @layer(%i: index, %x: !heads, %b: !llm.batch) -> !heads {
+  %c = llm.state @kv[%i] : !kv
+  %after = llm.kv_append %x, %x, %c, %b : !heads, !heads, !kv
+  return %x : !heads
+}
+func.func private @reader(%i: index, %x: !heads, %b: !llm.batch) -> !heads {
+  %c1 = arith.constant 1 : index
+  %c = llm.state @kv[%c1] : !kv
+  %y = llm.paged_attention %x, %c, %b scale 0.25 : !heads, !kv -> !heads
+  return %y : !heads
 }
 }

@@ -1,6 +1,7 @@
 //===- SimplifyWeights.cpp - parts of weights, families that are left -----===//
 #include "Simplifier.h"
 
+#include "mlir/IR/Matchers.h"
 #include "mlir/IR/Remarks.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
 #include "llvm/ADT/SetVector.h"
@@ -96,7 +97,9 @@ llvm::DenseMap<Attribute, WeightReaders> llmc::llm::findWeightReaders(ModuleOp m
     WeightReaders &those = readers[param.getFamilyAttr().getAttr()];
     auto function = param->getParentOfType<FunctionOpInterface>();
     auto index = dyn_cast_or_null<BlockArgument>(param.getLayer());
-    if (!function || !index || index.getOwner() != &function.front() || index.getArgNumber() != 0)
+    if (IntegerAttr number; param.getLayer() && matchPattern(param.getLayer(), m_Constant(&number)))
+      those.layers.insert(number.getInt());
+    else if (!function || !index || index.getOwner() != &function.front() || index.getArgNumber() != 0)
       those.unknown = true;
     else
       those.layers.insert_range(layersOf[function]);

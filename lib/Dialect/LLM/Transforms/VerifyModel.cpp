@@ -1,9 +1,9 @@
 //===- VerifyModel.cpp - is the module one whole model --------------------===//
 #include "VerifyRows.h"
+#include "VerifyStates.h"
 #include "llmc/Dialect/LLM/Transforms/Passes.h"
+#include "mlir/IR/Matchers.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
-#include "llvm/ADT/MapVector.h"
-#include "llvm/ADT/SetVector.h"
 #include "llvm/ADT/SmallSet.h"
 
 namespace llmc::llm {
@@ -18,13 +18,10 @@ using namespace llmc::llm;
 static constexpr int64_t maxLayers = 1 << 16;
 
 namespace {
-/// The layers that each function runs for.
-using LayerTable = llvm::MapVector<Operation *, llvm::SetVector<int64_t>>;
-
 /// What the members of a family are asked for.
 struct FamilyUse {
   bool used = false;
-  /// The layer is not the function's own index, so which members are used is
+  /// A layer is neither the function's own index nor a number, so which members are used is
   /// not known.
   bool opaque = false;
   llvm::SmallSet<int64_t, 8> layers;
@@ -34,8 +31,8 @@ struct VerifyModelPass : llmc::llm::impl::VerifyModelPassBase<VerifyModelPass> {
   void runOnOperation() override {
     FunctionOpInterface entry = findEntry();
     if (!entry || failed(verifyLayers(entry)) || failed(verifyFamilies()) ||
-        failed(verifyStates()) || failed(verifyWidths()) || failed(verifyChoices()) ||
-        failed(verifyRows(entry)))
+        failed(verifyStates(getOperation(), entry, layersOf)) || failed(verifyWidths()) ||
+        failed(verifyChoices()) || failed(verifyRows(entry)))
       signalPassFailure();
     markAllAnalysesPreserved();
   }
@@ -44,7 +41,6 @@ struct VerifyModelPass : llmc::llm::impl::VerifyModelPassBase<VerifyModelPass> {
   LogicalResult verifyLayers(FunctionOpInterface entry);
   LogicalResult verifyFamilies();
   template <typename MemberOp, typename FamilyOp> LogicalResult verifyFamiliesOf();
-  LogicalResult verifyStates();
   LogicalResult verifyWidths();
   LogicalResult verifyChoices();
 
@@ -141,6 +137,14 @@ template <typename MemberOp, typename FamilyOp> LogicalResult VerifyModelPass::v
     auto index = dyn_cast_or_null<BlockArgument>(member.getLayer());
     if (!member.getLayer())
       return WalkResult::advance();
+    if (IntegerAttr number; matchPattern(member.getLayer(), m_Constant(&number))) {
+      int64_t layer = number.getInt();
+      if (!layersOfFamily(family)->contains(layer))
+        return member.emitOpError() << "asks for layer " << layer << " but family @"
+                                    << family.getSymName() << " has no such member";
+      use.layers.insert(layer);
+      return WalkResult::advance();
+    }
     if (!function || !index || index.getOwner() != &function.front() || index.getArgNumber() != 0) {
       use.opaque = true;
       return WalkResult::advance();
@@ -178,95 +182,6 @@ template <typename MemberOp, typename FamilyOp> LogicalResult VerifyModelPass::v
 LogicalResult VerifyModelPass::verifyFamilies() {
   return success(succeeded(verifyFamiliesOf<ParamOp, WeightFamilyOp>()) &&
                  succeeded(verifyFamiliesOf<StateOp, StateFamilyOp>()));
-}
-
-//===----------------------------------------------------------------------===//
-// States
-//===----------------------------------------------------------------------===//
-
-/// Whether the op appends to `state`, by itself or in a fusion's body.
-static bool appendsTo(OpOperand &use) {
-  if (auto append = dyn_cast<KVAppendOp>(use.getOwner()))
-    return &append.getCacheMutable() == &use;
-  if (auto append = dyn_cast<EntryAppendOp>(use.getOwner()))
-    return &append.getCacheMutable() == &use;
-  // A recurrent op takes nothing but its own state.
-  if (isa<CausalConvOp, TokenShiftOp, LinearAttentionOp, PoolTokensOp>(use.getOwner()))
-    return isa<CacheType>(use.get().getType());
-  auto fusion = dyn_cast<FusionOp>(use.getOwner());
-  if (!fusion)
-    return false;
-  BlockArgument inner = fusion.getBody().getArgument(use.getOperandNumber());
-  return llvm::any_of(inner.getUses(), appendsTo);
-}
-
-static bool readsFrom(OpOperand &use) {
-  if (isa<PagedAttentionOp, SelectPositionsOp, SelectEntriesOp, JointAttentionOp>(use.getOwner()))
-    return true;
-  auto fusion = dyn_cast<FusionOp>(use.getOwner());
-  if (!fusion)
-    return false;
-  BlockArgument inner = fusion.getBody().getArgument(use.getOperandNumber());
-  return llvm::any_of(inner.getUses(), readsFrom);
-}
-
-/// No use of `versions`, which all are the same state, comes after an append.
-static LogicalResult verifyOneVersion(ArrayRef<Value> versions) {
-  SmallVector<Operation *> appends, others;
-  for (Value version : versions)
-    for (OpOperand &use : version.getUses())
-      (appendsTo(use) ? appends : others).push_back(use.getOwner());
-  if (appends.empty())
-    return success();
-  // Uses come in no particular order: the first append is the one that counts.
-  for (Operation *&other : llvm::drop_begin(appends))
-    if (other->getBlock() == appends.front()->getBlock() && other->isBeforeInBlock(appends.front()))
-      std::swap(other, appends.front());
-  Operation *append = appends.front();
-  if (appends.size() > 1) {
-    auto diagnostic = appends[1]->emitOpError("appends to a state that is appended to already");
-    diagnostic.attachNote(append->getLoc()) << "the other append";
-    return failure();
-  }
-  for (Operation *other : others) {
-    Operation *ancestor = append->getBlock()->findAncestorOpInBlock(*other);
-    if (ancestor && ancestor->isBeforeInBlock(append))
-      continue;
-    auto diagnostic = other->emitOpError("uses a state after it was appended to");
-    diagnostic.attachNote(append->getLoc()) << "the append, whose result is the state from here on";
-    return failure();
-  }
-  return success();
-}
-
-LogicalResult VerifyModelPass::verifyStates() {
-  // Two llm.state of one layer of one family are one state.
-  llvm::MapVector<std::tuple<Operation *, Attribute, Value>, SmallVector<Value>> states;
-  llvm::DenseSet<Attribute> appended;
-  SmallVector<StateOp> readAsTheyWere;
-  LogicalResult result = success();
-  getOperation().walk([&](Operation *op) {
-    if (auto state = dyn_cast<StateOp>(op)) {
-      auto function = op->getParentOfType<FunctionOpInterface>();
-      states[{function, state.getFamilyAttr(), state.getLayer()}].push_back(state);
-      if (llvm::any_of(state->getUses(), appendsTo))
-        appended.insert(state.getFamilyAttr());
-      else if (llvm::any_of(state->getUses(), readsFrom))
-        readAsTheyWere.push_back(state);
-      return;
-    }
-    for (Value value : op->getResults())
-      if (isa<CacheType>(value.getType()) && failed(verifyOneVersion(value)))
-        result = failure();
-  });
-  for (auto &[key, versions] : states)
-    if (failed(verifyOneVersion(versions)))
-      result = failure();
-  for (StateOp state : readAsTheyWere)
-    if (!appended.contains(state.getFamilyAttr()))
-      result = state.emitOpError()
-               << "is read but nothing appends to family " << state.getFamilyAttr();
-  return result;
 }
 
 //===----------------------------------------------------------------------===//

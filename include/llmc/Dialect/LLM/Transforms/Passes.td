@@ -18,8 +18,8 @@ def VerifyModelPass : Pass<"llm-verify-model", "::mlir::ModuleOp"> {
       of `llm.model`; there are at most 65536 layers;
     - every weight and state family is used, for each of its layers, and no layer asks
       for a member that its family lacks;
-    - state that is read is appended to in the same step, and no cache value is used
-      after it was appended to (so the append can be in place);
+    - each state is appended to once in a step (in place), what reads it stands behind that, in
+      its layer or a later one, and no cache value is used after it was appended to;
     - every tensor has static dimensions but the first;
     - no op combines rows of tokens with rows that `llm.select_rows` chose, or looks up
       positions of the latter.

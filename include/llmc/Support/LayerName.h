@@ -1,12 +1,12 @@
 //===- LayerName.h - names with places for numbers -------------*- C++ -*-===//
-#ifndef LLMC_LIB_REFERENCE_LAYERNAME_H
-#define LLMC_LIB_REFERENCE_LAYERNAME_H
+#ifndef LLMC_SUPPORT_LAYERNAME_H
+#define LLMC_SUPPORT_LAYERNAME_H
 
 #include "llvm/ADT/StringRef.h"
 
 #include <string>
 
-namespace llmc::reference {
+namespace llmc {
 
 /// The name with every `{i}` and `{i+1}` replaced by that number.
 inline std::string resolveLayer(llvm::StringRef name, int64_t layer) {
@@ -38,6 +38,6 @@ inline std::string resolveExpert(llvm::StringRef name, int64_t expert) {
   return resolved;
 }
 
-} // namespace llmc::reference
+} // namespace llmc
 
-#endif // LLMC_LIB_REFERENCE_LAYERNAME_H
+#endif // LLMC_SUPPORT_LAYERNAME_H
