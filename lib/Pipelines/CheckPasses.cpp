@@ -239,22 +239,25 @@ bool PassChecker::canExecute(const Around &around) {
     return false; // said at the conversion
   if (!after.plan || !after.problem.empty())
     return skip("its plan is refused: " + after.problem);
-  if (std::string why = PlanRunner::refusal(after.plan->program()); !why.empty())
-    return skip("the plan cannot be executed: " + why);
+  if (std::string why = PlanRunner::refusal(after.plan->program()); !why.empty()) {
+    bool wasSaid = before.isPlan && before.problem.empty() &&
+                   !PlanRunner::refusal(before.plan->program()).empty();
+    return !wasSaid && skip("the plan cannot be executed: " + why);
+  }
   if (before.isPlan)
     return true;
   if (before.cut)
     return skip("the weights have more than " + Twine(options.wholeProgram) +
                 " elements, and the plan is not executed; check a twin (llmc twin)");
-  if (llvm::Error error = options.plans->prepare(*before.module))
-    return skip("the plan cannot be executed: " + llvm::toString(std::move(error)));
-  prepared = true;
   if (std::string missing = PlanRunner::missingFact(*before.module); !missing.empty()) {
     failed = true;
     emitError(before.module->getLoc())
         << "--check-passes: no plan of the program can be run: " << missing;
     return false;
   }
+  if (llvm::Error error = options.plans->prepare(*before.module))
+    return skip("the plan cannot be executed: " + llvm::toString(std::move(error)));
+  prepared = true;
   return true;
 }
 

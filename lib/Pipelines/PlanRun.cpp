@@ -11,6 +11,7 @@
 #include "llmc/Pipelines/ModelContext.h"
 #include "llmc/Runtime/Manifest.h"
 #include "llmc/Support/Error.h"
+#include "llmc/Support/Target.h"
 #include "llmc/Target/Manifest/Manifest.h"
 
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
@@ -167,6 +168,8 @@ void PlanRunner::Impl::writeArtifact(PlanCopy &plan, const fs::path &to) {
   plan::ProgramOp program = plan.program();
   ModuleOp module = kernels::findKernelsModule(*plan.module);
   keepVariant(program, module, *hostVariant());
+  program.setTargetAttr(
+      plan::TargetAttr::get(program.getContext(), "cpu", program.getTarget().getTriple()));
   makeWeights(program);
   makeCode(module, messages);
   fs::create_directory(to);
@@ -210,9 +213,6 @@ std::shared_ptr<reference::WeightSource> PlanRunner::weights() const {
   return std::make_shared<reference::CheckpointWeights>(impl->checkpoint);
 }
 
-std::string PlanRunner::refusal(plan::ProgramOp program) {
-  if (program.getTarget().getDevice() != "cpu")
-    return "target " + program.getTarget().getDevice().str() + " is not this machine";
 std::string PlanRunner::missingFact(ModuleOp program) {
   auto facts = program->getAttrOfType<DictionaryAttr>("llm.model");
   for (auto [name, what] : {std::pair("vocab_size", "the logits of a row"),
@@ -225,6 +225,15 @@ std::string PlanRunner::missingFact(ModuleOp program) {
   return "";
 }
 
+std::string PlanRunner::refusal(plan::ProgramOp program) {
+  StringRef device = program.getTarget().getDevice();
+  if (device != "cpu" && findTarget(device))
+    return "target " + device.str() + " is not this machine";
+  // What a vendor compiles as the cpu is code for it, as long as no lowering has taken it.
+  for (auto kernel : program.getOps<plan::KernelOp>())
+    if (kernel.getDevice())
+      return "kernel @" + kernel.getSymName().str() + " is code for " + device.str() +
+             ", which is not this machine";
   if (program.getRanks() != 1)
     return "it is a program of " + std::to_string(program.getRanks()) + " ranks";
   if (!hostVariant())

@@ -26,14 +26,15 @@ public:
   llvm::Error prepare(mlir::ModuleOp program);
   /// Those weights for the evaluator: packing and this see the same numbers.
   std::shared_ptr<reference::WeightSource> weights() const;
-  /// Why no plan for that target can be executed here; empty where it can.
+  /// Why no plan for that target can be executed here; empty where it can. A vendor's target that
+  /// compiles as the cpu can, until some kernel has code of the vendor's.
   static std::string refusal(plan::ProgramOp program);
 
-  /// The plan is changed: kernels that this machine does not take go. Kernels of the
   /// What an artifact states of the model and the llm program does not, with the remedy; empty
   /// where nothing is missing.
   static std::string missingFact(mlir::ModuleOp program);
 
+  /// The plan is changed: kernels that this machine does not take go. Kernels of the
   /// user's own are called alone first (requireConfined).
   llvm::Expected<ProgramRun> run(PlanCopy &plan, llvm::ArrayRef<NamedStep> steps);
 

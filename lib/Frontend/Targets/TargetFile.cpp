@@ -55,7 +55,13 @@ std::string textMember(const std::string &file, const Json &object, const char *
       fail(file, object, std::string("'") + member + "' is missing");
     return "";
   }
-  needKind(file, member, *value, value->isString() && !value->text.empty(), "a text");
+  needKind(file, member, *value, value->isString(), "a text");
+  if (value->text.empty())
+    fail(file, *value, std::string("'") + member + "' must not be empty");
+  // Reports have them in their lines.
+  if (printable(value->text, /*line=*/true) != value->text)
+    fail(file, *value, std::string("'") + member + "' must be one line of text, it is '" +
+                           value->text + "'");
   return value->text;
 }
 
@@ -90,8 +96,6 @@ void checkStorage(const std::string &file, const Json &value) {
                         TargetFile::nearTo(value.text, known) + "; there are " + listOf(known));
 }
 
-CoveredValues coveredValues(const std::string &file, const std::string &fact, const Json &value) {
-  CoveredValues covered;
 /// Bounds between which no number lies cover nothing, which is a mistake in one of them.
 void checkNotEmpty(const std::string &file, const std::string &fact, const Json &value,
                    const CoveredValues &covered) {
@@ -105,6 +109,8 @@ void checkNotEmpty(const std::string &file, const std::string &fact, const Json 
                           "; change a bound, or leave the fact out");
 }
 
+CoveredValues coveredValues(const std::string &file, const std::string &fact, const Json &value) {
+  CoveredValues covered;
   if (value.isArray()) {
     for (const Json &item : value.items) {
       covered.values.push_back(factText(file, fact, item));
@@ -115,6 +121,9 @@ void checkNotEmpty(const std::string &file, const std::string &fact, const Json 
       fail(file, value, "'" + fact + "' covers no value; leave the operator out instead");
     return covered;
   }
+  if (!value.isObject())
+    fail(file, value, "'" + fact + "' must be a list of values, such as [" + value.dump(40) +
+                          "], or an object with min, max, multiple_of; it is " + value.kindName());
   needMembers(file, "'" + fact + "'", value, {"min", "max", "multiple_of"});
   auto bound = [&](const char *member) -> std::optional<double> {
     const Json *found = value.find(member);
@@ -128,12 +137,12 @@ void checkNotEmpty(const std::string &file, const std::string &fact, const Json 
   covered.multipleOf = bound("multiple_of");
   if (covered.multipleOf && !(*covered.multipleOf > 0))
     fail(file, value, "'" + fact + ".multiple_of' must be positive");
+  checkNotEmpty(file, fact, value, covered);
   return covered;
 }
 
 std::map<std::string, CoveredOperator> coveredOperators(const std::string &file,
                                                         const Json &value) {
-  checkNotEmpty(file, fact, value, covered);
   needKind(file, "operators", value, value.isObject(), "an object");
   std::map<std::string, CoveredOperator> operators;
   for (const auto &[op, entry] : value.members) {
@@ -275,6 +284,10 @@ void readInto(TargetFile &target, Seen &seen, const std::string &file, const std
     if (const Json *memory = figures(file, json, "memory")) {
       needMembers(file, "'memory'", *memory, {"bytes", "bytes_per_second"});
       target.memoryBytes = figure(file, *memory, "memory", "bytes");
+      // Beyond 9e15 a double holds no whole bytes.
+      if (target.memoryBytes && !(target.memoryBytes->value >= 1 && target.memoryBytes->value <= 9e15))
+        fail(file, *memory->find("bytes"), "'memory.bytes' must be 1 to 9e15, it is " +
+                                               memory->find("bytes")->items[0].dump());
       target.memoryBytesPerSecond = figure(file, *memory, "memory", "bytes_per_second");
     }
   }
