@@ -251,8 +251,8 @@ LogicalResult Converter::lowerRouter(const Unit &unit) {
     kernels::RowProgram::Node row = between.input(0u);
     for (Operation *op : ArrayRef<Operation *>(unit.ops).drop_front().drop_back()) {
       SmallVector<kernels::RowProgram::Node> in{row};
-      for (Value vector : op->getOperands().drop_front()) {
-        in.push_back(between.constant(unsigned(uses.size())));
+      auto constant = [&](Value vector) -> FailureOr<kernels::RowProgram::Node> {
+        unsigned number = unsigned(uses.size());
         if (failed(addVector(op->getLoc(), vector)))
           return failure();
         return between.constant(number);
