@@ -1,6 +1,8 @@
 //===- FusionReportPrinter.cpp - the fusion report, as text and JSON ------===//
 #include "FusionReport.h"
 
+#include "llmc/Support/Printable.h"
+
 #include "llvm/Support/Format.h"
 #include "llvm/Support/FormatVariadic.h"
 
@@ -109,7 +111,8 @@ void printStep(const FusionReport::Step &step, llvm::raw_ostream &out) {
 std::string refusals(const FusionReport::Pattern &pattern) {
   std::string text;
   for (auto &[reason, times] : pattern.refused)
-    text += (text.empty() ? "" : "; ") + reason + " x " + std::to_string(times);
+    text += (text.empty() ? "" : "; ") + printable(reason, /*line=*/true) + " x " +
+            std::to_string(times);
   return text;
 }
 
@@ -118,11 +121,13 @@ std::string refusals(const FusionReport::Pattern &pattern) {
 std::string FusionReport::toText() const {
   std::string text;
   llvm::raw_string_ostream out(text);
-  out << "fusion report of " << model << " on " << target << ", " << layers << " layers\n\n";
+  out << "fusion report of " << printable(model, /*line=*/true) << " on "
+      << printable(target, /*line=*/true) << ", " << layers << " layers\n\n";
   out << llvm::formatv("{0,-32} {1,10} {2,10} {3,10}\n", "launches", "runs", "unfused", "fused");
   for (const Kind &kind : kinds)
-    out << llvm::formatv("  {0,-30} {1,10} {2,10} {3,10}\n", "@" + kind.function, kind.runs,
-                         kind.unfused, kind.fused);
+    out << llvm::formatv("  {0,-30} {1,10} {2,10} {3,10}\n",
+                         printable("@" + kind.function, /*line=*/true), kind.runs, kind.unfused,
+                         kind.fused);
   out << llvm::formatv("  {0,-30} {1,10} {2,10} {3,10}\n", "a step", 1, launchesUnfused,
                        launchesFused);
   for (const Step &step : steps)

@@ -135,6 +135,11 @@ TEST(ShippedTargets, TheCpuStatesWhatIsAssumed) {
 TEST_F(TargetFiles, RefusesWhatItCannotMean) {
   fails(R"({ "about": "a chip", "compiles_as": "cpu" })", "'name' is missing");
   fails(R"({ "name": 3, "about": "a chip", "compiles_as": "cpu" })", "'name' must be a text");
+  fails(R"({ "name": "", "about": "a chip", "compiles_as": "cpu" })", "'name' must not be empty");
+  fails(R"({ "name": "a\nchip", "about": "a", "compiles_as": "cpu" })",
+        R"('name' must be one line of text, it is 'a\x0achip')");
+  fails(R"({ "name": "a\u001b[2Jchip", "about": "a", "compiles_as": "cpu" })",
+        R"(it is 'a\x1b[2Jchip')");
   fails(R"({ "name": "c", "about": "a chip", "memory": "not stated", "compute": "not stated" })",
         "neither 'operators'");
   fails(R"({ "name": "c", "about": "a", "operator": {} })", "has no member 'operator'");

@@ -290,6 +290,11 @@ void Checker::checkKernels() {
     std::string path = place("kernels", i);
     if (kernel.symbol.empty() || !isSymbol(kernel.symbol))
       fail(path + ".symbol", "'" + kernel.symbol + "' is no symbol");
+    // The compiler names a kernel by its code: this one's contracts are not those of the other's.
+    if (auto other = kernels.find(kernel.symbol);
+        other != kernels.end() && other->second != int32_t(i))
+      fail(path + ".symbol", "is that of the kernel '" + kernel.symbol + "'; this one is '" +
+                                 kernel.name + "'");
     if (kernel.contracts.empty() || kernel.contracts.size() > mostContracts)
       fail(path + ".contracts", "are " + std::to_string(kernel.contracts.size()) +
                                     ", a kernel has 1 to " + std::to_string(mostContracts));

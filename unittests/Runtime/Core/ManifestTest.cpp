@@ -252,6 +252,8 @@ const Mutation mutations[] = {
     {"stateKind", [](json &m) { m["states"][0]["kind"] = "ring"; }, "states[0].kind: is 'ring'"},
     {"noVariants", [](json &m) { m["variants"] = json::array(); }, "no kernel has a symbol"},
     {"noSymbol", [](json &m) { m["kernels"][0]["symbol"] = ""; }, "kernels[0].symbol"},
+    {"othersSymbol", [](json &m) { m["kernels"][0]["symbol"] = m["kernels"][1]["name"]; },
+     "kernels[0].symbol: is that of the kernel 'append'; this one is 'embed'"},
     {"kernelName", [](json &m) { step(m, 0)["launch"]["kernel"] = "nope"; }, "no kernel is called"},
     {"operandTwo", [](json &m) { step(m, 0)["launch"]["operands"][0]["slice"] = "x"; },
      "exactly one of"},
