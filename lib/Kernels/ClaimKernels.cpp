@@ -81,21 +81,32 @@ std::string whyIdle(const frontend::UserKernel &kernel, ArrayRef<frontend::UserK
 std::string unknownFact(const frontend::UserKernel &kernel, ArrayRef<Operation *> operators,
                         MLIRContext &context) {
   std::vector<std::string> known = kernelFactNames(kernel.op, context);
-  for (Operation *op : operators)
-    if (isa<CompositeOp>(op) && userOperation(op) == kernel.op)
-      for (const auto &[fact, value] : kernelFacts(op))
-        if (!llvm::is_contained(known, fact))
-          known.push_back(fact);
-  std::vector<std::string> asked = kernel.facts;
-  for (const auto &[fact, values] : kernel.only)
-    asked.push_back(fact);
+  frontend::OperatorFacts first;
+  for (Operation *op : operators) {
+    if (userOperation(op) != kernel.op)
+      continue;
+    if (first.empty())
+      first = kernelFacts(op);
+    for (const auto &[fact, value] : isa<CompositeOp>(op) ? kernelFacts(op) : frontend::OperatorFacts())
+      if (!llvm::is_contained(known, fact))
+        known.push_back(fact);
+  }
+  // What this model's operation has is more to the point than what some operation may have.
+  auto messageOf = [&](const std::string &fact, const std::string &has) {
+    return kernel.position + ": kernel '" + kernel.name + "' names '" + fact +
+           "', which is no fact of " + kernel.op + frontend::TargetFile::nearTo(fact, known) +
+           (first.empty() ? "; its facts are " + llvm::join(known, ", ")
+                          : "; this model's has " + has);
+  };
+  std::vector<std::string> numbers = kernel.facts;
   for (const auto &[fact, bytes] : kernel.scratchPer)
-    asked.push_back(fact);
-  for (const std::string &fact : asked)
+    numbers.push_back(fact);
+  for (const std::string &fact : numbers)
     if (!llvm::is_contained(known, fact))
-      return kernel.position + ": kernel '" + kernel.name + "' names '" + fact +
-             "', which is no fact of " + kernel.op + frontend::TargetFile::nearTo(fact, known) +
-             "; its facts are " + llvm::join(known, ", ");
+      return messageOf(fact, frontend::numbersIn(first));
+  for (const auto &[fact, values] : kernel.only)
+    if (!llvm::is_contained(known, fact))
+      return messageOf(fact, llvm::join(llvm::make_first_range(first), ", "));
   return "";
 }
 

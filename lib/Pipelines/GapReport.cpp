@@ -156,7 +156,9 @@ private:
         target.whyNotCovered(op->getName().getStringRef().str(), operatorFacts(op), by);
     if (reason.empty() || target.compilesAs.empty())
       return reason;
-    if (isForeign(op) || isa<CompositeOp>(op))
+    if (auto composite = dyn_cast<CompositeOp>(op))
+      return "no kernel computes '" + composite.getName().str() + "' as a whole";
+    if (isForeign(op))
       return "no kernel computes " + op->getName().getStringRef().str();
     return planned(program, by);
   }

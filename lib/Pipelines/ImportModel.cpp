@@ -73,6 +73,20 @@ std::string chooseTarget(const std::string &nameOrFile, PhaseOptions &phase) {
   return "";
 }
 
+/// A library that no statement calls was meant for something.
+static void warnOfUnused(const frontend::OpLibrary &library, ArrayRef<std::string> paths,
+                         ModuleOp module) {
+  auto facts = module->getAttrOfType<DictionaryAttr>("llm.model");
+  auto used = facts ? facts.getAs<ArrayAttr>("op_libraries") : ArrayAttr();
+  for (auto [path, file] : llvm::zip(paths, library.allFiles())) {
+    Attribute one = Builder(module.getContext()).getStrArrayAttr({file.name, file.sha256});
+    if (!used || !llvm::is_contained(used, one))
+      emitWarning(UnknownLoc::get(module.getContext()))
+          << "--op-library=" << path << ": the description of this model calls none of its "
+          << "operations: not used";
+  }
+}
+
 ImportedModel importModelFrom(const std::string &path, const DescriptionOptions &options,
                               MLIRContext &context) {
   ImportedModel result;
@@ -99,6 +113,8 @@ ImportedModel importModelFrom(const std::string &path, const DescriptionOptions 
     frontend::ResolveOptions resolve;
     resolve.acceptKeys = options.acceptKeys;
     result.resolved = frontend::loadModel(openModel(path), set, resolve);
+    for (const std::string &file : result.resolved->unused)
+      emitWarning(UnknownLoc::get(&context)) << "--description=" << file;
     for (const std::string &note : result.resolved->notes)
       emitRemark(UnknownLoc::get(&context)) << note;
     if (!options.quantize.empty()) {
@@ -117,6 +133,8 @@ ImportedModel importModelFrom(const std::string &path, const DescriptionOptions 
     return result;
   }
   result.module = frontend::importModel(*result.resolved, context, library.get());
+  if (result.module && library)
+    warnOfUnused(*library, options.opLibraries, *result.module);
   return result;
 }
 

@@ -88,6 +88,17 @@ private:
   }
   /// Whether the runtime has a state of that element.
   bool keepsState() const { return request.kvType.empty() || request.kvType == "f32"; }
+  /// Whether weights and state lie as the plan says: the cpu has all of the model.
+  bool followsPlan(plan::ProgramOp program) const {
+    return program && request.runsHere && !isDivided();
+  }
+  bool isAllocated(plan::ProgramOp program) const {
+    return followsPlan(program) && keepsState() && request.otherThanPlanned.empty();
+  }
+  /// `other` where nothing allocates what the plan says.
+  MemoryBasis basisOf(plan::ProgramOp program, MemoryBasis other) const {
+    return isAllocated(program) ? MemoryBasis::Plan : other;
+  }
   int64_t blocksOf(int64_t context) const {
     return divideCeil(context, request.phase.deployment.blockTokens);
   }
@@ -204,10 +215,11 @@ void Planner::addPlannedWeights(DeviceMemory &device, plan::ProgramOp program) {
     if (arena.getKind() == plan::ArenaKind::Weights)
       size = program.getLimits().getLargest(*arena.getSize());
   for (auto &[name, sum] : sums)
-    device.items.push_back({"weights", name, sum.bytes, MemoryBasis::Plan,
+    device.items.push_back({"weights", name, sum.bytes, basisOf(program, MemoryBasis::Formula),
                             formatv("{0} packed matrices and vectors", sum.matrices)});
   if (size > held)
-    device.items.push_back({"weights", "alignment", size - held, MemoryBasis::Plan,
+    device.items.push_back({"weights", "alignment", size - held,
+                            basisOf(program, MemoryBasis::Formula),
                             formatv("to {0} bytes", plan::kAlignment)});
 }
 
@@ -225,16 +237,18 @@ void Planner::addPlannedState(DeviceMemory &device, plan::ProgramOp program, int
     extent.tokens = blocksOf(context) * request.phase.deployment.blockTokens;
     extent.sequences = batch;
     extent.boundByWindow = false;
+    extent.elementBytes = elementBytesOf(request.kvType);
     extent.isRing = part.ringWindow && limits.wantsRing(part.ringWindow) && windowBlocks < blocks;
     if (extent.isRing)
       extent.tokens = *limits.getRingBlocks() * limits.getBlockTokens();
     int64_t bytes = stateBytes(part, extent);
     held = saturatingAdd(held, bytes);
-    device.items.push_back(
-        {"state", part.name().str(), bytes, MemoryBasis::Plan, stateFormula(part, extent)});
+    device.items.push_back({"state", part.name().str(), bytes,
+                            basisOf(program, MemoryBasis::Formula), stateFormula(part, extent)});
   }
-  if (size != held)
-    device.items.push_back({"state", "whole blocks and slots", size - held, MemoryBasis::Plan,
+  if (keepsState() && size != held)
+    device.items.push_back({"state", "whole blocks and slots", size - held,
+                            basisOf(program, MemoryBasis::Formula),
                             formatv("blocks of {0} positions", request.phase.deployment.blockTokens)});
 }
 
@@ -267,24 +281,23 @@ void Planner::addScratch(DeviceMemory &device, plan::ProgramOp program, int64_t 
 std::vector<DeviceMemory> Planner::devicesAt(int64_t context, int64_t batch) {
   std::vector<DeviceMemory> devices;
   plan::ProgramOp program = programLike(context);
-  bool plannedWeights = program && request.runsHere && !isDivided();
   for (int64_t stage = 0; stage < request.pipeline; ++stage) {
     auto [first, last] = layersOfStage(parts, request, stage);
     DeviceMemory device;
     device.name = request.pipeline > 1 ? formatv("layers {0} to {1}", first, last - 1).str()
                                        : std::string("all layers");
     device.count = request.tensor * request.expert * request.context;
-    if (plannedWeights)
+    if (followsPlan(program))
       addPlannedWeights(device, program);
     else
       llvm::append_range(device.items, weightShares(parts, request, stage));
-    if (plannedWeights && keepsState())
+    if (followsPlan(program))
       addPlannedState(device, program, context, batch);
     else
       llvm::append_range(device.items, stateShares(parts, request, stage, context, batch));
     if (program)
       addScratch(device, program, divideCeil(batch, request.expert),
-                 plannedWeights ? MemoryBasis::Plan : MemoryBasis::Bound);
+                 basisOf(program, MemoryBasis::Bound));
     llvm::append_range(device.items, communicationShares(parts, request, stage));
     if (request.headroom)
       device.items.push_back({"headroom", "kept free", request.headroom, MemoryBasis::Asked, ""});
@@ -366,7 +379,9 @@ void Planner::addNotes(MemoryReport &report, plan::ProgramOp program) {
     report.notes.push_back("not counted: " + parts.notCounted);
   if (!refusal.empty())
     report.notes.push_back("activations and workspace are not planned: " + refusal);
-  if (report.allocated) {
+  if (request.kvType == "fp8" || request.kvType == "int8")
+    report.notes.push_back("scales of the state are not counted: llmc has no format for them yet");
+  if (followsPlan(program)) {
     plan::LimitsAttr limits = program.getLimits();
     // What a ring holds beyond the window is what a step adds, in whole blocks.
     if (limits.getRingBlocks())
@@ -376,8 +391,6 @@ void Planner::addNotes(MemoryReport &report, plan::ProgramOp program) {
                                      limits.getMaxTokens()));
     return;
   }
-  if (request.kvType == "fp8" || request.kvType == "int8")
-    report.notes.push_back("scales of the state are not counted: llmc has no format for them yet");
   if (llvm::any_of(parts.states, [](const StatePart &part) { return part.window > 0; }))
     report.notes.push_back("state of layers with a window is counted up to the window");
   for (const WeightPart &part : parts.weights) {
@@ -401,10 +414,7 @@ MemoryReport Planner::run() {
   programFor(std::min<int64_t>(context, 1024));
   plan::ProgramOp program = programFor(context);
   report.devices = devicesAt(context, request.batch);
-  bool isPlanned = program && request.runsHere && !isDivided() && keepsState();
-  if (isPlanned && !request.otherThanPlanned.empty())
-    report.whyNotAllocated = request.otherThanPlanned;
-  else if (isPlanned)
+  if (isAllocated(program))
     report.allocated = report.devices.front().total() - request.headroom;
   else if (!request.runsHere)
     report.whyNotAllocated = "llmc run executes whole models on the cpu alone";
@@ -412,6 +422,8 @@ MemoryReport Planner::run() {
     report.whyNotAllocated = refusal;
   else if (isDivided())
     report.whyNotAllocated = "llmc divides no whole models yet";
+  else if (keepsState())
+    report.whyNotAllocated = request.otherThanPlanned;
   else
     report.whyNotAllocated = "there are no kernels for state of " + request.kvType + " yet";
   if (program)

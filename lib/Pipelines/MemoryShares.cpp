@@ -247,7 +247,8 @@ std::vector<MemoryItem> weightShares(const ModelParts &parts, const MemoryReques
       Sum &sum = sums[{format ? format->name : type.getStorageName(), part.split}];
       if (format)
         sum.origin = "by formula from quantization_config: " + format->text();
-      else if (!parts.notCounted.empty())
+      else if (bool isProduct = part.split == Split::Product || part.split == Split::Experts;
+               isProduct && !parts.notCounted.empty())
         sum.origin = "not counted: " + parts.notCounted + "; counted as " + type.getStorageName();
       sum.whole = saturatingAdd(sum.whole, saturatingMul(members, bytes));
       sum.share = saturatingAdd(sum.share, saturatingMul(members, shareOf(part, bytes, request)));
@@ -267,7 +268,7 @@ std::vector<MemoryItem> weightShares(const ModelParts &parts, const MemoryReques
   return items;
 }
 
-static int64_t elementBytesOf(StringRef type) {
+int64_t elementBytesOf(StringRef type) {
   return type.empty() || type == "f32" ? 4 : type == "f16" || type == "bf16" ? 2 : 1;
 }
 

@@ -32,6 +32,9 @@ std::pair<int64_t, int64_t> layersOfStage(const ModelParts &parts, const MemoryR
 /// Weights of one device of the stage, as they are stored.
 std::vector<MemoryItem> weightShares(const ModelParts &parts, const MemoryRequest &request,
                                      int64_t stage);
+/// Bytes of an element of state by its name; empty: f32.
+int64_t elementBytesOf(llvm::StringRef type);
+
 /// State of one device of the stage for sequences of so many positions.
 std::vector<MemoryItem> stateShares(const ModelParts &parts, const MemoryRequest &request,
                                     int64_t stage, int64_t context, int64_t batch);

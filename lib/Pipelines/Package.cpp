@@ -11,12 +11,13 @@
 #include "llmc/Kernels/CPU/UserKernels.h"
 #include "llmc/Kernels/NVPTX/Backend.h"
 #include "llmc/Kernels/Passes.h"
+#include "llmc/Pipelines/Plugins.h"
 #include "llmc/Runtime/ChatTemplate.h"
 #include "llmc/Runtime/LeftOut.h"
 #include "llmc/Runtime/TokenizerSpec.h"
 #include "llmc/Support/Error.h"
-#include "llmc/Target/Manifest/Manifest.h"
 #include "llmc/Support/Printable.h"
+#include "llmc/Target/Manifest/Manifest.h"
 
 #include "llvm/Support/Path.h"
 
@@ -179,6 +180,19 @@ static SmallVector<Attribute> userKernels(plan::ProgramOp program) {
   return found;
 }
 
+/// Code of others in the compiler: the plug-ins that it loaded, and the passes that it ran.
+static SmallVector<Attribute> foreignCode(MLIRContext *context, ArrayRef<PhasePass> passes) {
+  SmallVector<Attribute> found;
+  for (const LoadedPlugin &plugin : loadedPlugins())
+    found.push_back(plan::AcceptedAttr::get(context, plugin.kind + " " + plugin.name,
+                                            "sha256 " + plugin.sha256));
+  for (const PhasePass &pass : passes)
+    found.push_back(plan::AcceptedAttr::get(
+        context, ("phase-pass " + phaseName(pass.phase) + (pass.atEnd ? "-end" : "")).str(),
+        pass.pipeline));
+  return found;
+}
+
 /// Where the weights come from: the model itself, or --checkpoint beside a .mlir.
 static std::shared_ptr<const frontend::Checkpoint>
 checkpointOf(const frontend::ResolvedModel *resolved, const CompileOptions &options) {
@@ -269,9 +283,11 @@ void packageArtifact(ModuleOp module, const frontend::ResolvedModel *resolved,
     for (const auto &[key, value] : resolved->configLedger.accepted)
       accepted.push_back(plan::AcceptedAttr::get(module.getContext(), key, value));
   llvm::append_range(accepted, program.getAccepted());
-  for (Attribute kernel : userKernels(program))
-    if (!llvm::is_contained(accepted, kernel))
-      accepted.push_back(kernel);
+  SmallVector<Attribute> foreign = foreignCode(module.getContext(), options.phase.passes);
+  llvm::append_range(foreign, userKernels(program));
+  for (Attribute one : foreign)
+    if (!llvm::is_contained(accepted, one))
+      accepted.push_back(one);
   if (options.weights == "packed") {
     auto checkpoint = checkpointOf(resolved, options);
     llvm::append_range(accepted, checkFinite(program, *checkpoint, options));

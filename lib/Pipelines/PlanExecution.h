@@ -30,8 +30,8 @@ struct LoneKernel {
   std::vector<Operand> operands;
 };
 
-/// Calls the kernel on drawn numbers, in a process of its own: row by row, all rows at once, and
-/// cut at odd places. Throws InputError where the bits depend on the cuts, and where it
+/// Calls the kernel on drawn numbers, in a process of its own: row by row without the others, all
+/// rows at once, and cut at odd places. Throws InputError where the bits depend on the cuts, and where it
 /// changes anything but the rows of its items: other rows, what it only reads, or memory
 /// around its operands and behind its scratch.
 void requireConfined(const std::filesystem::path &kernels, const LoneKernel &kernel);

@@ -225,7 +225,9 @@ QuantizationRules::read(const frontend::ModelSource &source) {
   }
   if (!config || !source.quantization->readable ||
       any_of(rules->groups, [](const Group &group) { return !group.isKnown; })) {
-    rules->unknown = "quantization_config.quant_method=" + rules->methodName;
+    const std::string &reason = source.quantization->reason;
+    rules->unknown =
+        "quantization_config.quant_method=" + (reason.empty() ? rules->methodName : reason);
     rules->groups.clear();
   }
   return rules;

@@ -95,7 +95,8 @@ int main(int argc, char **argv) {
 #endif
   return mlir::asMainReturnCode(mlir::MlirOptMain(
       argc, argv,
-      "llmc optimizer driver; a compiler (see --help-compile) where the first argument is a model "
+      "llmc optimizer driver, whose flags are MLIR's and follow; a compiler, whose flags are those "
+      "of `llmc compile --help`, where the first argument is a model "
       "(folder, .gguf, .jsonc, config.json; target cpu), or with one of its flags; "
       "--list-generators, --list-fusions, --list-predicates, --list-simplifications, --list-phases and --json print what there is\n",
       registry));

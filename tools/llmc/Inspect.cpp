@@ -181,7 +181,7 @@ void addInspectCommand(CLI::App &app, int &exitCode) {
     std::shared_ptr<const frontend::ModelSource> source = openModel(arguments->model);
     frontend::InspectReport report = frontend::inspectModel(source, set, arguments->inspect);
     for (const std::string &note : report.notes)
-      std::cerr << "llmc: remark: " << note << "\n";
+      std::cerr << "llmc: warning: --description=" << printable(note) << "\n";
     if (report.ok())
       proveReady(report, *arguments);
     std::cout << (arguments->json ? report.toJson() : report.toText());

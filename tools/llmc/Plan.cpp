@@ -103,10 +103,13 @@ std::string storageNote(const frontend::ResolvedModel *model) {
   if (!model || model->source->checkpoint)
     return "";
   llvm::StringRef published = frontend::publishedStorage(*model->source);
-  return published.empty() ? "weights are counted as f32: there are no headers, and the config "
-                             "names no dtype"
-                           : "weights are counted as " + published.str() +
-                                 ", the dtype of the config: there are no headers";
+  std::string doubt = frontend::publishedStorageDoubt(*model->source);
+  if (published.empty())
+    return "weights are counted as f32: there are no headers, and the config " +
+           (doubt.empty() ? "names no dtype" : "has " + doubt);
+  return "weights are counted as " + published.str() +
+         ", the dtype of the config: there are no headers" +
+         (doubt.empty() ? "" : "; the config also has " + doubt);
 }
 
 /// Where a config says that weights are quantised, how their files store them.

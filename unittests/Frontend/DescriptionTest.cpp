@@ -299,11 +299,12 @@ TEST_F(Descriptions, FilesGivenInVainAndTypesThatAreNotKnown) {
       "own.jsonc", R"({ "extends": "llama", "match": { "model_type": ["lama"] } })");
   set.addFile(part);
   set.addFile(own);
-  auto notes = loadModel(tiny.write(), set)->notes;
+  auto notes = loadModel(tiny.write(), set)->unused;
   ASSERT_EQ(notes.size(), 2u);
   EXPECT_THAT(notes[0], HasSubstr("own.jsonc matches model_type 'lama'; this model is 'llama'"));
   EXPECT_THAT(notes[0], HasSubstr("llama.jsonc: not used"));
-  EXPECT_THAT(notes[1], HasSubstr("part.jsonc matches no model"));
+  EXPECT_THAT(notes[1], HasSubstr("part.jsonc matches no model (it has no 'match', which is not "
+                                  "inherited"));
   auto source = std::make_shared<ModelSource>(ModelSource::open(tiny.folder.path()));
   InspectReport report = inspectModel(source, set);
   EXPECT_EQ(report.notes, notes);
@@ -313,7 +314,7 @@ TEST_F(Descriptions, FilesGivenInVainAndTypesThatAreNotKnown) {
   auto both = TinyModel::descriptions();
   both.addFile(part);
   both.addFile(own);
-  EXPECT_TRUE(loadModel(tiny.write(), both)->notes.empty());
+  EXPECT_TRUE(loadModel(tiny.write(), both)->unused.empty());
 
   tiny.config.set("model_type", Json::makeString("nova"));
   tiny.set("architectures", R"(["LlamaForCausalLM"])");

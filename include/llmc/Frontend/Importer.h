@@ -19,6 +19,8 @@ struct ModelSource;
 /// Format of weights by the `dtype` of a config: what they are taken to be where there are no
 /// headers. Empty where it names none of f32, f16 and bf16.
 llvm::StringRef publishedStorage(const ModelSource &source);
+/// Where the config names another than that, or none that is known: which key says what. Else empty.
+std::string publishedStorageDoubt(const ModelSource &source);
 
 /// Builds the module: one function per layer kind, `@forward` marked `llm.entry`, weight
 /// and state families, and `llm.model` facts. Locations are model paths at description

@@ -177,6 +177,8 @@ public:
   std::vector<Problem> problems;
   /// What is no fault but may surprise: of how the description was chosen.
   std::vector<std::string> notes;
+  /// Files of descriptions that the user gave and that are not used, with the reasons.
+  std::vector<std::string> unused;
   /// Names of the descriptions that an inferred one was put together from, in quotes; else empty.
   std::string inferredFrom;
 

@@ -143,6 +143,8 @@ inline std::string checkExtent(const CompileOptions &options) {
     return "--check-passes compares with the llm program; --from=" + from + " starts behind it";
   if (options.json && options.emit != "fusion-report")
     return "--json prints --emit=fusion-report; the decisions are written by --explain=FILE.json";
+  if (options.reportContext && options.emit != "fusion-report")
+    return "--report-context is for what --emit=fusion-report prints; give both";
   if (options.emit == "html" && options.from > Phase::Optimize)
     return "--emit=html shows fusions too; --from=" + from + " starts behind them";
   Phase emitted = emittedPhase(options);

@@ -250,8 +250,10 @@ LogicalResult Converter::convertOp(Operation *op) {
         if (auto fusion = dyn_cast<FusionOp>(other);
             fusion && fusion.getPattern() == kernels::userKernelPattern)
           return lowerUserKernel(fusion);
-        if (!isa<LLMDialect>(other->getDialect()))
-          return other->emitError("has no lowering to the plan; only llm operations have");
+        if (!isa_and_nonnull<LLMDialect>(other->getDialect()))
+          return other->emitOpError("has no lowering to the plan: only operations of llm have; the "
+                                    "pass that writes it as those is named with --phase-pass "
+                                    "(docs/Extending.md)");
         if (failed(lowerUnit(makeUnit(other))))
           return failure();
         if (!refusal.empty())

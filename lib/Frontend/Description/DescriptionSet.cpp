@@ -299,9 +299,11 @@ std::vector<std::string> DescriptionSet::unusedFiles(const ModelSource &source,
         std::find(bases.begin(), bases.end(), name) != bases.end())
       continue;
     std::string has = matchText(name, source.isGguf());
-    out.push_back(file.path + " matches " + (has.empty() ? "no model" : has) +
-                  "; this model is " + model + " and described by " + matched.file +
-                  ": not used");
+    std::string none = std::string("no model (it has no '") +
+                       (source.isGguf() ? "gguf.arch" : "match") +
+                       "', which is not inherited from what it extends)";
+    out.push_back(file.path + " matches " + (has.empty() ? none : has) + "; this model is " +
+                  model + " and described by " + matched.file + ": not used");
   }
   return out;
 }

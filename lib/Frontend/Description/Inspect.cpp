@@ -269,7 +269,7 @@ std::shared_ptr<ResolvedModel> loadModel(std::shared_ptr<const ModelSource> sour
   std::shared_ptr<const Description> description = descriptions.match(*source);
   if (description) {
     auto model = ResolvedModel::resolve(source, description, options);
-    model->notes = descriptions.unusedFiles(*source, *description);
+    model->unused = descriptions.unusedFiles(*source, *description);
     if (std::string note = DescriptionSet::typeNote(*source, *description); !note.empty())
       model->notes.push_back(std::move(note));
     if (!description->inferredAt.empty()) {

@@ -35,7 +35,9 @@ OpSignature::sizesOf(const OpCall &call, const std::vector<std::vector<int64_t>>
     const std::vector<int64_t> &example = arguments[i].shape;
     std::string which = "argument " + std::to_string(i + 1) + " is " + shapeText(shapes[i]);
     if (shapes[i].size() != example.size())
-      opError(call, which + ", where " + shapeText(example) + " is declared" + declared);
+      opError(call, which + ", where " + shapeText(example) + " is declared" + declared +
+                        "; a definition is for one rank: rows, and rows of heads, are two functions "
+                        "with names of their own");
     for (size_t d = 0; d < example.size(); ++d) {
       // One element is repeated or is none of the model's sizes: it stands for itself.
       if (example[d] == 1 && shapes[i][d] != 1)

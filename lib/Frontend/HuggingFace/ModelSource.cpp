@@ -40,7 +40,22 @@ const Json *quantizationOf(const ModelSource &source, std::string &file) {
   return isObject(section) ? section : nullptr;
 }
 
+/// A section that is no object would be left out as if there were none.
+static std::string notAnObject(const ModelSource &source) {
+  const Json *text = source.config.find("text_config");
+  for (const Json *config : {text, &source.config})
+    for (const char *key : {"quantization_config", "compression_config"}) {
+      const Json *found = config ? config->find(key) : nullptr;
+      if (found && !found->isObject() && !found->isNull())
+        return source.configFile + ":" + std::to_string(found->line) + ":" +
+               std::to_string(found->column) + ": key '" + key + "' = " + found->dump(60) +
+               " must be an object or null";
+    }
+  return "";
+}
+
 static void readQuantization(ModelSource &source) {
+  source.quantFault = notAnObject(source);
   std::string file;
   const Json *config = quantizationOf(source, file);
   if (!config)

@@ -62,18 +62,41 @@ Importer::Results Importer::handle(mlir::Value value) {
   return {llmc::frontend::Value(Handle{values.size() - 1})};
 }
 
+constexpr const char *dtypeKeys[] = {"dtype", "torch_dtype"};
+
+/// What a config says under a key, null for nothing.
+static const Json *dtypeIn(const ModelSource &source, const char *key) {
+  const Json *text = source.config.find("text_config");
+  const Json *value = text ? text->find(key) : nullptr;
+  value = value ? value : source.config.find(key);
+  return value && !value->isNull() ? value : nullptr;
+}
+
+static StringRef storageNamed(const Json &value) {
+  for (auto [name, storage] :
+       {std::pair("bfloat16", "bf16"), {"float16", "f16"}, {"float32", "f32"}})
+    if (value.isString() && value.text == name)
+      return storage;
+  return "";
+}
+
 StringRef publishedStorage(const ModelSource &source) {
-  for (const char *key : {"dtype", "torch_dtype"}) {
-    const Json *config = &source.config;
-    if (const Json *text = config->find("text_config"); text && text->find(key))
-      config = text;
-    const Json *value = config->find(key);
-    if (!value || !value->isString())
-      continue;
-    for (auto [name, storage] :
-         {std::pair("bfloat16", "bf16"), {"float16", "f16"}, {"float32", "f32"}})
-      if (value->text == name)
+  for (const char *key : dtypeKeys)
+    if (const Json *value = dtypeIn(source, key))
+      if (StringRef storage = storageNamed(*value); !storage.empty())
         return storage;
+  return "";
+}
+
+std::string publishedStorageDoubt(const ModelSource &source) {
+  StringRef chosen = publishedStorage(source);
+  for (const char *key : dtypeKeys) {
+    const Json *value = dtypeIn(source, key);
+    if (!value || (!chosen.empty() && storageNamed(*value) == chosen))
+      continue;
+    return std::string("'") + key + "' = " + value->dump(60) +
+           (storageNamed(*value).empty() ? ", which is none of bfloat16, float16, float32"
+                                         : ", another than the key that is taken");
   }
   return "";
 }

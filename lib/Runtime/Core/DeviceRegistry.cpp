@@ -74,7 +74,8 @@ const llmc_device_api *findDevice(std::string_view target) {
   for (const llmc_device_api *api : registry().devices)
     names += (names.empty() ? "" : ", ") + std::string(api->name);
   throw InputError("the artifact is for '" + std::string(target) + "', devices here: " + names +
-                   ". Load the device's plugin, or compile for another target");
+                   ". Load the device's plug-in (--device-plugin FILE), or compile for another "
+                   "target");
 }
 
 void throwDeviceStatus(llmc_device_status status, const llmc_device_error &error) {

@@ -351,7 +351,8 @@ void Checker::checkAccepted() {
     if (key.empty())
       fail(path + ".key", "is empty");
     bool isKernel = key.starts_with("user-kernel ");
-    bool isFile = key.starts_with("op-library ");
+    bool isFile = key.starts_with("op-library ") || key.starts_with("dialect-plugin ") ||
+                  key.starts_with("pass-plugin ");
     if (!isKernel && !isFile)
       continue;
     if (key.back() == ' ')

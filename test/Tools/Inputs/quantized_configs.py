@@ -13,7 +13,10 @@ QUANTIZATION = {
     "left": {**FP8, "modules_to_not_convert": ["model.layers.*.mlp.down_proj", "lm_head"]},
     "gptq": {"quant_method": "gptq", "bits": 4, "group_size": 32},
     "nvfp4": {"quant_method": "modelopt", "quant_algo": "NVFP4", "ignore": ["lm_head"]},
+    "gptq3": {"quant_method": "gptq", "bits": 3, "group_size": 32},
     "unknown": {"quant_method": "quip"},
+    "list": [],
+    "text": "x",
 }
 for name, quantization in QUANTIZATION.items():
     folder = pathlib.Path(sys.argv[2]) / name
