@@ -235,7 +235,7 @@ void Program::allocateAll(plan::ProgramOp program, Rows most) {
   };
   for (auto slice : program.getOps<plan::SliceOp>()) {
     int64_t bytes = plan::Size::fromMap(slice.getSize())
-                        ->evaluate({most.tokens, most.tokens, 1, blocks, 1});
+                        ->evaluate({most.tokens, most.tokens, 1, blocks, 1, blocks});
     void *address = add(slice.getSymName(), bytes);
     if (slice.getArena() == "communication")
       fill(address, bytes, "f32", uint32_t(llvm::xxh3_64bits(slice.getSymName())));

@@ -247,7 +247,8 @@ TEST_F(TwoRanks, AgreeBitForBit) {
   }
   int32_t starts[] = {0, int32_t(tokens.size())}, length = int32_t(tokens.size()), table[4] = {};
   llmc_batch batch{int64_t(tokens.size()), 1, int64_t(tokens.size()), 4, 4, tokens.data(),
-                   positions.data(), sequence.data(), starts, &length, table, rows.data()};
+                   positions.data(), sequence.data(), starts, &length, table, rows.data(),
+                   &length, nullptr};
   rt::Extent extent{batch.tokens, batch.outputs, 1, 4, 1};
 
   auto members = rt::makeInProcessGroup(2);
@@ -256,8 +257,8 @@ TEST_F(TwoRanks, AgreeBitForBit) {
     ranks.push_back(std::make_unique<rt::Rank>(*artifact, rt::Rank::Setup{r, 1, &options}));
     ranks.back()->allocate({.sequences = 1, .blocks = 4, .blockTokens = 16, .maxContext = 64,
                             .compiledContext = 64, .modelContext = 64, .permuted = false,
-                            .recomputeBeyond = {}, .slots = false},
-                           &batch);
+                            .recomputeBeyond = {}, .slots = false, .ringBlocks = 0, .window = 0},
+                           {&batch, &batch});
     std::vector<std::unique_ptr<rt::Communicator>> groups;
     groups.push_back(std::move(members[size_t(r)]));
     ranks.back()->setCommunicators(std::move(groups));
