@@ -1,6 +1,8 @@
 //===- ArtifactReport.cpp - what an artifact is, and how two differ -------===//
 #include "llmc/Pipelines/ArtifactReport.h"
 
+#include "llmc/Dialect/Plan/IR/PlanSize.h"
+
 #include <algorithm>
 #include <filesystem>
 #include <map>
@@ -26,18 +28,25 @@ ArtifactReport ArtifactReport::read(const std::string &folder) {
 // One artifact
 //===----------------------------------------------------------------------===//
 
-/// Name and value, as in the manifest.
+/// Name and value, as in the manifest; `ring_blocks` only where it has them.
 static std::vector<std::pair<const char *, int64_t>> limitsOf(const rt::Limits &limits) {
-  return {{"max_tokens", limits.maxTokens},     {"max_outputs", limits.maxOutputs},
-          {"max_sequences", limits.maxSequences}, {"max_context", limits.maxContext},
-          {"block_tokens", limits.blockTokens}, {"blocks", limits.blocks}};
+  std::vector<std::pair<const char *, int64_t>> named = {
+      {"max_tokens", limits.maxTokens},       {"max_outputs", limits.maxOutputs},
+      {"max_sequences", limits.maxSequences}, {"max_context", limits.maxContext},
+      {"block_tokens", limits.blockTokens},   {"blocks", limits.blocks}};
+  if (limits.ringBlocks)
+    named.emplace_back("ring_blocks", limits.ringBlocks);
+  return named;
 }
 
+/// Of all ranks. Files that are not there may be as large as the manifest says: saturates.
 static int64_t weightBytes(const rt::Manifest &manifest) {
   int64_t bytes = 0;
   for (const rt::Arena &arena : manifest.arenas)
-    if (arena.kind == rt::ArenaKind::Weights && (!arena.file.empty() || !arena.rankFiles.empty()))
-      bytes += arena.size.constant * std::max<int64_t>(int64_t(arena.rankFiles.size()), 1);
+    if (!arena.file.empty() || !arena.rankFiles.empty())
+      bytes = plan::saturatingAdd(
+          bytes, plan::saturatingMul(arena.size.constant,
+                                     std::max<int64_t>(int64_t(arena.rankFiles.size()), 1)));
   return bytes;
 }
 

@@ -139,7 +139,7 @@ static void makeFolder(const fs::path &folder) {
   if (fs::exists(folder, error) && !fs::is_empty(folder, error) && !isOurs)
     throw InputError(folder.string() + ": holds other files than a reproducer; name a new folder");
   fs::create_directories(folder, error);
-  if (!fs::is_directory(folder))
+  if (std::error_code unknown; !fs::is_directory(folder, unknown))
     throw InputError(folder.string() + ": cannot be created: " + error.message() +
                      "; name a folder that can be written");
 }
@@ -201,7 +201,7 @@ static std::string write(ModuleOp program, Replay &how, const fs::path &folder, 
   // What passes and dialects the pipeline and the program may name.
   for (const LoadedPlugin &plugin : loadedPlugins())
     command += " --load-" + plugin.kind + "=" + shellWord(plugin.path);
-  command += " --pass-pipeline='" + how.pipeline + "'";
+  command += " --pass-pipeline=" + shellWord(how.pipeline);
   if (how.checkpoint) {
     reference::CheckpointWeights weights(how.checkpoint);
     writeCheckpointOf(*reduced.module, weights, (folder / "weights.safetensors").string());

@@ -54,6 +54,8 @@ def main():
         manifest = json.loads((artifact / "manifest.json").read_text())
         limits.append(manifest["limits"])
         states.append(manifest["states"])
+        if json.loads(call("llmc", "inspect", artifact, "--json"))["limits"] != limits[-1]:
+            sys.exit(f"llmc inspect has other limits than {limits[-1]}")
     if "ring_blocks" in limits[1] or any("window" in state for state in states[1]):
         sys.exit(f"rings of more than a context: {limits[1]}, {states[1]}")
     bounded = [state for state in states[0] if "window" in state]
