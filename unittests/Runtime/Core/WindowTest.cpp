@@ -169,6 +169,12 @@ TEST_F(Windows, AStepThatWasEndedLeavesTheSequence) {
   }
   done = true;
   other.join();
+  // However few steps got through, the next one shows that nothing of an ended one is left.
+  session.clearCancel();
+  session.truncate(sequence, std::min<int64_t>(session.length(sequence), 40));
+  size_t length = size_t(session.length(sequence));
+  StepInput input{sequence, std::span(tokens).subspan(length, 5)};
+  EXPECT_EQ(rowOf(session.step({&input, 1}), 0), logits[length + 4]);
 }
 
 TEST_F(Windows, ManifestsThatDoNotHoldTogetherAreRefused) {
