@@ -88,17 +88,6 @@ bool Converter::diesAt(const RowBuffer &buffer, Operation *op) {
   return true;
 }
 
-LogicalResult Converter::copyRows(const RowBuffer &from, const RowBuffer &to, Location loc,
-                                  StringRef why) {
-  kernels::RowProgram program(from.width);
-  program.output(program.input(kernels::RowOperand{0, from.stride, from.offset}),
-                 kernels::RowOperand{1, to.stride, to.offset});
-  launch(loc, kernels::describeKernel(module.getContext(), program),
-         {use(from, plan::Access::Read), use(to, plan::Access::Write)}, items(1, from.rows),
-         ("copy: " + why).str());
-  return success();
-}
-
 //===----------------------------------------------------------------------===//
 // Launches
 //===----------------------------------------------------------------------===//

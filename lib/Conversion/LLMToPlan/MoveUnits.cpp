@@ -18,6 +18,17 @@ static ArrayRef<int64_t> shapeOf(Value value) {
   return cast<RankedTensorType>(value.getType()).getShape();
 }
 
+LogicalResult Converter::copyRows(const RowBuffer &from, const RowBuffer &to, Location loc,
+                                  StringRef why) {
+  RowProgram program(from.width);
+  program.output(program.input(RowOperand{0, from.stride, from.offset}),
+                 RowOperand{1, to.stride, to.offset});
+  launch(loc, kernels::describeKernel(module.getContext(), program),
+         {use(from, plan::Access::Read), use(to, plan::Access::Write)}, items(1, from.rows),
+         ("copy: " + why).str());
+  return success();
+}
+
 /// The number is one of the heads in every layer that the function runs for, or in the one that
 /// it is counted from.
 template <typename Op>

@@ -57,9 +57,6 @@ private:
   llvm::MapVector<mlir::Operation *, llvm::MapVector<llvm::StringRef, Refusal>> refusals;
 };
 
-/// The layers that each function runs for, by the repeats of the module.
-llvm::DenseMap<mlir::Operation *, llvm::SmallVector<int64_t>> layersByFunction(mlir::ModuleOp module);
-
 /// Removes what nobody reads and what has no effect, where `report` is set with remarks.
 void eraseUnused(Simplifier &simplifier, bool report);
 void mergeCommonSubexpressions(Simplifier &simplifier);

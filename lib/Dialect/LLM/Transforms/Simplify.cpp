@@ -122,20 +122,6 @@ void Simplifier::reportMissed() {
   refusals.clear();
 }
 
-llvm::DenseMap<Operation *, SmallVector<int64_t>> llm::layersByFunction(ModuleOp module) {
-  llvm::DenseMap<Operation *, SmallVector<int64_t>> layers;
-  SymbolTable symbols(module);
-  module.walk([&](RepeatOp repeat) {
-    int64_t period = int64_t(repeat.getCallees().size());
-    for (auto [j, callee] :
-         llvm::enumerate(repeat.getCallees().getAsValueRange<FlatSymbolRefAttr>()))
-      for (int64_t r = 0; r < int64_t(repeat.getCount()); ++r)
-        layers[symbols.lookup(callee)].push_back(int64_t(repeat.getFrom()) + r * period +
-                                                 int64_t(j));
-  });
-  return layers;
-}
-
 //===----------------------------------------------------------------------===//
 // The pass
 //===----------------------------------------------------------------------===//

@@ -1,9 +1,10 @@
 //===- SimplifyWeights.cpp - parts of weights, families that are left -----===//
 #include "Simplifier.h"
 
+#include "llmc/Dialect/LLM/Analysis/StateWindows.h"
+
 #include "mlir/IR/Matchers.h"
 #include "mlir/IR/Remarks.h"
-#include "mlir/Interfaces/FunctionInterfaces.h"
 #include "llvm/ADT/SetVector.h"
 #include "llvm/Support/FormatVariadic.h"
 
@@ -91,18 +92,18 @@ void llmc::llm::addWeightSimplifications(RewritePatternSet &patterns, Simplifier
 //===----------------------------------------------------------------------===//
 
 llvm::DenseMap<Attribute, WeightReaders> llmc::llm::findWeightReaders(ModuleOp module) {
-  llvm::DenseMap<Operation *, SmallVector<int64_t>> layersOf = layersByFunction(module);
+  auto layersOf = layersOfFunctions(module);
   llvm::DenseMap<Attribute, WeightReaders> readers;
   module.walk([&](ParamOp param) {
     WeightReaders &those = readers[param.getFamilyAttr().getAttr()];
-    auto function = param->getParentOfType<FunctionOpInterface>();
+    auto function = param->getParentOfType<func::FuncOp>();
     auto index = dyn_cast_or_null<BlockArgument>(param.getLayer());
     if (IntegerAttr number; param.getLayer() && matchPattern(param.getLayer(), m_Constant(&number)))
       those.layers.insert(number.getInt());
     else if (!function || !index || index.getOwner() != &function.front() || index.getArgNumber() != 0)
       those.unknown = true;
     else
-      those.layers.insert_range(layersOf[function]);
+      those.layers.insert_range(layersOf.lookup(function));
   });
   return readers;
 }
