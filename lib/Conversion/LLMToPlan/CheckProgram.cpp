@@ -2,6 +2,7 @@
 #include "CheckProgram.h"
 
 #include "llmc/Dialect/LLM/IR/LLMDialect.h"
+#include "llmc/Dialect/LLM/IR/LayerLimit.h"
 
 #include "mlir/IR/BuiltinOps.h"
 
@@ -115,6 +116,11 @@ LogicalResult checkProgram(func::FuncOp entry) {
     if (failed(checkBody(function)))
       return failure();
   for (auto family : module.getOps<StateFamilyOp>()) {
+    // As llm-verify-model says, which need not have run: layers are listed from here on.
+    if (LayersAttr layers = family.getLayersAttr(); layers.getBounds().back() > maxLayers)
+      return family.emitOpError("has a member for layer ")
+             << layers.getBounds().back() - 1 << "; no model has more than " << maxLayers
+             << " layers";
     auto type = cast<CacheType>(family.getType());
     if (!type.getElementType().isF32())
       return family.emitOpError("is state of ")

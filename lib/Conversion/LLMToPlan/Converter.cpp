@@ -303,18 +303,8 @@ LogicalResult Converter::convertObserve(ObserveOp observe) {
   return success();
 }
 
-/// Over all repeats.
 LayersAttr Converter::layersOf(func::FuncOp function) {
-  SmallVector<int64_t> layers;
-  module.walk([&](RepeatOp repeat) {
-    int64_t period = int64_t(repeat.getCallees().size());
-    for (auto [j, callee] :
-         llvm::enumerate(repeat.getCallees().getAsRange<FlatSymbolRefAttr>()))
-      for (int64_t r = 0; callee.getValue() == function.getSymName() && r < int64_t(repeat.getCount());
-           ++r)
-        layers.push_back(int64_t(repeat.getFrom()) + r * period + int64_t(j));
-  });
-  return LayersAttr::fromList(module.getContext(), layers);
+  return LayersAttr::fromList(module.getContext(), layersOfFunctions(module).lookup(function));
 }
 
 /// Where the carried values lie while layers run: memory of their own, whole slices.

@@ -121,3 +121,16 @@ module attributes {llm.model = {architecture = "T"}} {
     return %y : tensor<?x4xf32>
   }
 }
+
+// -----
+
+// Layers are listed one by one: more than there can be would fill the memory.
+
+!rows = tensor<?x16xf32>
+module attributes {llm.model = {layers = 1 : i64}} {
+  // expected-error @+1 {{has a member for layer 4611686018427387903; no model has more than 65536 layers}}
+  llm.state_family @kv layers [0, 4611686018427387904] : !llm.cache<paged, [2, 8, 8], f32>
+  func.func @main(%x: !rows) -> !rows attributes {llm.entry} {
+    return %x : !rows
+  }
+}

@@ -36,6 +36,16 @@ func.func @repeat_c2_count(%x: tensor<?x64xf32>) {
 // -----
 
 func.func private @layer(index, tensor<?x64xf32>) -> tensor<?x64xf32>
+func.func @repeat_c2_layers(%x: tensor<?x64xf32>) {
+  %most = llm.repeat [@layer] from 4 count 65532 (%x) : (tensor<?x64xf32>)
+  // expected-error @+1 {{runs more than 65536 layers}}
+  %y = llm.repeat [@layer] from 5 count 65532 (%x) : (tensor<?x64xf32>)
+  return
+}
+
+// -----
+
+func.func private @layer(index, tensor<?x64xf32>) -> tensor<?x64xf32>
 func.func @repeat_c2_from(%x: tensor<?x64xf32>) {
   // expected-error @+1 {{from must not be negative but is -1}}
   %y = llm.repeat [@layer] from -1 count 2 (%x) : (tensor<?x64xf32>)

@@ -91,15 +91,16 @@ func.func @step(%x: tensor<?x16xf32>) -> tensor<?x16xf32> attributes {llm.entry}
 // -----
 
 // expected-error @+1 {{has a member for layer 4611686018427387903; no model has more than 65536 layers}}
-llm.weight_family @n "l.{i}.n" layers [0, 4611686018427387904] : !llm.weight<[16], #llm.dense<f32>>
-func.func private @f(%i: index, %x: tensor<?x16xf32>) -> tensor<?x16xf32> {
-  %n = llm.param @n[%i] : !llm.weight<[16], #llm.dense<f32>>
-  %y = llm.rms_norm %x, %n eps 1.0e-5 : tensor<?x16xf32>, !llm.weight<[16], #llm.dense<f32>>
-  return %y : tensor<?x16xf32>
+llm.state_family @kv layers [0, 4611686018427387904] : !llm.cache<paged, [2, 8, 8], f32>
+func.func private @f(%i: index, %x: tensor<?x2x8xf32>, %b: !llm.batch) -> tensor<?x2x8xf32> {
+  %s = llm.state @kv[%i] : !llm.cache<paged, [2, 8, 8], f32>
+  %t = llm.kv_append %x, %x, %s, %b : tensor<?x2x8xf32>, tensor<?x2x8xf32>, !llm.cache<paged, [2, 8, 8], f32>
+  %y = llm.paged_attention %x, %t, %b scale 0.5 : tensor<?x2x8xf32>, !llm.cache<paged, [2, 8, 8], f32> -> tensor<?x2x8xf32>
+  return %y : tensor<?x2x8xf32>
 }
-func.func @step(%x: tensor<?x16xf32>) -> tensor<?x16xf32> attributes {llm.entry} {
-  %y = llm.repeat [@f] from 0 count 2 (%x) : (tensor<?x16xf32>)
-  return %y : tensor<?x16xf32>
+func.func @step(%x: tensor<?x2x8xf32>, %b: !llm.batch) -> tensor<?x2x8xf32> attributes {llm.entry} {
+  %y = llm.repeat [@f] from 0 count 2 (%x) with (%b) : (tensor<?x2x8xf32>) with (!llm.batch)
+  return %y : tensor<?x2x8xf32>
 }
 
 // -----

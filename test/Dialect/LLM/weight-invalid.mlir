@@ -25,6 +25,12 @@ llm.weight_family @weight_family_c8_rows "w.{i}" rows 1 of 4 values [1.0, 2.0] l
 
 // -----
 
+llm.weight_family @weight_family_c1_last "layers.{i}.w" layers [0, 65536] : !llm.weight<[64], #llm.dense<f32>>
+// expected-error @+1 {{has a member for layer 65536; no model has more than 65536 layers}}
+llm.weight_family @weight_family_c1_beyond "layers.{i}.w" layers [0, 65537] : !llm.weight<[64], #llm.dense<f32>>
+
+// -----
+
 // expected-error @+1 {{source 'layers.{i}.w' must not hold {i}: the family has no layers}}
 llm.weight_family @weight_family_c1_no_layers "layers.{i}.w" : !llm.weight<[64], #llm.dense<f32>>
 

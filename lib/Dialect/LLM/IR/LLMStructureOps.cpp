@@ -1,5 +1,6 @@
 //===- LLMStructureOps.cpp - layers, fusion, observation ------------------===//
 #include "llmc/Dialect/LLM/IR/LLMDialect.h"
+#include "llmc/Dialect/LLM/IR/LayerLimit.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
 #include "llvm/ADT/SetVector.h"
@@ -20,6 +21,8 @@ LogicalResult RepeatOp::verify() {
     return emitOpError() << "count must be positive but is " << count;
   if (from < 0)
     return emitOpError() << "from must not be negative but is " << from;
+  if (from > maxLayers || count > (maxLayers - from) / int64_t(getCallees().size()))
+    return emitOpError() << "runs more than " << maxLayers << " layers";
   return success();
 }
 

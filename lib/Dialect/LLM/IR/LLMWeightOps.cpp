@@ -1,5 +1,6 @@
 //===- LLMWeightOps.cpp - symbols: weights and state ----------------------===//
 #include "llmc/Dialect/LLM/IR/LLMDialect.h"
+#include "llmc/Dialect/LLM/IR/LayerLimit.h"
 #include "llvm/Support/MathExtras.h"
 
 #include <cmath>
@@ -75,6 +76,10 @@ LogicalResult WeightFamilyOp::verify() {
   // weight_family_c1
   if (failed(verifyTemplate(*this, "source", getSource(), layered)))
     return failure();
+  if (layered && getLayers()->getBounds().back() > maxLayers)
+    return emitOpError("has a member for layer ")
+           << getLayers()->getBounds().back() - 1 << "; no model has more than " << maxLayers
+           << " layers";
   // weight_family_c2
   if (getCheckpoint() &&
       failed(verifyTemplate(*this, "checkpoint", *getCheckpoint(), layered)))

@@ -1,6 +1,7 @@
 //===- VerifyModel.cpp - is the module one whole model --------------------===//
 #include "VerifyRows.h"
 #include "VerifyStates.h"
+#include "llmc/Dialect/LLM/IR/LayerLimit.h"
 #include "llmc/Dialect/LLM/Transforms/Passes.h"
 #include "mlir/IR/Matchers.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
@@ -13,9 +14,6 @@ namespace llmc::llm {
 
 using namespace mlir;
 using namespace llmc::llm;
-
-/// More are a mistake in a number: tables with a row for each layer would fill the memory.
-static constexpr int64_t maxLayers = 1 << 16;
 
 namespace {
 /// What the members of a family are asked for.
@@ -89,8 +87,6 @@ LogicalResult VerifyModelPass::verifyLayers(FunctionOpInterface entry) {
     if (repeat->getNumResults() && repeat->use_empty())
       return repeat.emitOpError("has no user: what the layers compute is lost");
     int64_t period = repeat.getCallees().size();
-    if (count > (maxLayers - next) / period)
-      return repeat.emitOpError() << "runs more than " << maxLayers << " layers";
     for (auto [j, callee] :
          llvm::enumerate(repeat.getCallees().getAsValueRange<FlatSymbolRefAttr>()))
       for (int64_t r = 0; r < count; ++r)
