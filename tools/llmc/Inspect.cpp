@@ -147,6 +147,15 @@ void proveReady(frontend::InspectReport &report, const InspectArguments &argumen
     nameExtensions(report, arguments, *context);
   }
 }
+
+/// Of an artifact there is nothing left to choose.
+void warnOfUnused(const CLI::App &command) {
+  auto isGiven = [](const CLI::Option *option) { return option->count() > 0; };
+  for (const CLI::Option *option : command.get_options(isGiven))
+    if (std::string name = option->get_name(); name != "model" && name != "--json")
+      std::cerr << "llmc: warning: " << name
+                << " is for models; an artifact is compiled already: not used\n";
+}
 } // namespace
 
 void addInspectCommand(CLI::App &app, int &exitCode) {
@@ -166,8 +175,9 @@ void addInspectCommand(CLI::App &app, int &exitCode) {
   addDescriptionFlags(*command, arguments->descriptions,
                       "Config key that may be unknown (repeatable)");
   addExtensionFlags(*command, arguments->phase);
-  command->callback([arguments, &exitCode] {
+  command->callback([arguments, command, &exitCode] {
     if (isArtifact(arguments->model)) {
+      warnOfUnused(*command);
       ArtifactReport report = ArtifactReport::read(arguments->model);
       std::cout << (arguments->json ? report.toJson() : printable(report.toText()));
       std::cout.flush();
