@@ -82,8 +82,8 @@ TEST(Manifest, KnowsWhatWasAccepted) {
 }
 
 TEST(Manifest, SizesAndItems) {
-  Size size{1, 2, 3, 4, 5, 6};
-  EXPECT_EQ(size.evaluate({10, 20, 30, 40, 50}), 1 + 20 + 60 + 120 + 200 + 300);
+  Size size{1, 2, 3, 4, 5, 6, 7};
+  EXPECT_EQ(size.evaluate({10, 20, 30, 40, 50, 60}), 1 + 20 + 60 + 120 + 200 + 300 + 420);
   size.blocks = int64_t(1) << 52;
   EXPECT_FALSE(size.evaluate({1, 1, 1, int64_t(1) << 30, 1}));
   Items items{3, Axis::Tokens, 8, 1};
