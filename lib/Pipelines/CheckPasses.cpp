@@ -8,6 +8,7 @@
 
 #include "mlir/IR/Verifier.h"
 #include "mlir/Pass/PassManager.h"
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/Format.h"
 #include "llvm/Support/xxhash.h"
 
@@ -82,6 +83,21 @@ std::unique_ptr<PassInstrumentation> PassChecker::makeInstrumentation() {
 void PassChecker::report(StringRef pass, const Twine &text) {
   if (options.report)
     options.report(pass, text.str());
+}
+
+void PassChecker::leaveUnchecked(const Around &around, const Twine &why, bool said) {
+  std::string reason = why.str();
+  if (!said)
+    emitWarning(around.after.module->getLoc())
+        << "--check-passes: pass '" << around.name << "' is not checked: " << reason;
+  report(around.name, "not checked: " + reason);
+  unchecked.push_back(around.name.str());
+}
+
+std::string PassChecker::summary() const {
+  return std::to_string(checked) + (checked == 1 ? " pass" : " passes") + " checked, " +
+         std::to_string(unchecked.size()) + " not checked" +
+         (unchecked.empty() ? "" : " (" + llvm::join(unchecked, ", ") + ")");
 }
 
 std::unique_ptr<PassChecker::Snapshot> PassChecker::take(ModuleOp module, uint64_t hash) {
@@ -164,10 +180,9 @@ void PassChecker::check(const Around &around) {
     return fail(around, {around.name.str(), "made a program that is refused: " + after.problem, {}, {}, {}});
   if (std::string foreign = after.foreign.empty() ? before.foreign : after.foreign;
       !foreign.empty()) {
-    emitWarning(after.module->getLoc())
-        << "--check-passes: pass '" << around.name << "' is not checked: the evaluator has no rule for "
-        << foreign << (after.foreign.empty() ? ", which it removed; what follows is checked" : "");
-    return;
+    return leaveUnchecked(
+        around, "the evaluator has no rule for " + foreign +
+                    (after.foreign.empty() ? ", which it removed; what follows is checked" : ""));
   }
   if (!after.isPlan)
     return checkProgram(around);
@@ -182,18 +197,12 @@ void PassChecker::check(const Around &around) {
 
 void PassChecker::checkProgram(const Around &around) {
   Snapshot &before = around.before, &after = around.after;
-  if (weightElements(*after.module) > options.anyProgram) {
-    emitWarning(after.module->getLoc())
-        << "--check-passes: pass '" << around.name << "' is not checked: the weights have more than "
-        << options.anyProgram << " elements";
-    return;
-  }
-  if ((before.cut || after.cut) && before.repeats != after.repeats) {
-    emitWarning(after.module->getLoc())
-        << "--check-passes: pass '" << around.name
-        << "' is not checked: it changed llm.repeat, and the program is too large to run all layers";
-    return;
-  }
+  if (weightElements(*after.module) > options.anyProgram)
+    return leaveUnchecked(around, "the weights have more than " + Twine(options.anyProgram) +
+                                      " elements");
+  if ((before.cut || after.cut) && before.repeats != after.repeats)
+    return leaveUnchecked(
+        around, "it changed llm.repeat, and the program is too large to run all layers");
   // One that rounds and one that does not agree in f64.
   bool in32 = !before.cut || !after.cut || hasNarrowActivations(*before.module) ||
               hasNarrowActivations(*after.module);
@@ -228,21 +237,20 @@ void PassChecker::checkProgram(const Around &around) {
 
 bool PassChecker::canExecute(const Around &around) {
   Snapshot &before = around.before, &after = around.after;
-  auto skip = [&](const Twine &why) {
-    emitWarning(after.module->getLoc())
-        << "--check-passes: pass '" << around.name << "' is not checked: " << why;
+  auto skip = [&](const Twine &why, bool said = false) {
+    leaveUnchecked(around, why, said);
     return false;
   };
   if (!options.plans)
-    return false;
+    return skip("plans are not executed", /*said=*/true);
   if (before.isPlan && (!prepared || !after.plan || !after.problem.empty()))
-    return false; // said at the conversion
+    return skip("nor is the plan before it", /*said=*/true);
   if (!after.plan || !after.problem.empty())
     return skip("its plan is refused: " + after.problem);
   if (std::string why = PlanRunner::refusal(after.plan->program()); !why.empty()) {
     bool wasSaid = before.isPlan && before.problem.empty() &&
                    !PlanRunner::refusal(before.plan->program()).empty();
-    return !wasSaid && skip("the plan cannot be executed: " + why);
+    return skip("the plan cannot be executed: " + why, wasSaid);
   }
   if (before.isPlan)
     return true;
@@ -312,6 +320,7 @@ void PassChecker::checkPlan(const Around &around) {
   Snapshot &before = around.before, &after = around.after;
   if (before.planHash == after.planHash) {
     after.run64 = std::move(before.run64);
+    ++checked;
     report(around.name, "what runs is the same");
     return;
   }

@@ -68,6 +68,8 @@ public:
   const std::optional<PassDifference> &difference() const { return found; }
   /// Passes that changed the module and kept the numbers.
   unsigned getChecked() const { return checked; }
+  /// "9 passes checked, 1 not checked (toy-lower)": of those that changed the module.
+  std::string summary() const;
 
   /// Gets the difference, which was emitted, with the llm program before the pass; behind the
   /// conversion that is the program which was converted. Not called where a program was cut.
@@ -126,6 +128,8 @@ private:
   llvm::Expected<ProgramRun> runObserved(mlir::ModuleOp module, llvm::StringMap<std::string> &kernels);
 
   void report(llvm::StringRef pass, const llvm::Twine &text);
+  /// Counts a pass whose numbers are not known, and warns of it unless that was `said` before.
+  void leaveUnchecked(const Around &around, const llvm::Twine &why, bool said = false);
 
   std::shared_ptr<reference::WeightSource> weights;
   PassCheckOptions options;
@@ -138,6 +142,7 @@ private:
   bool failed = false;
   std::optional<PassDifference> found;
   unsigned checked = 0;
+  std::vector<std::string> unchecked;
 };
 
 } // namespace llmc

@@ -322,6 +322,10 @@ LogicalResult Compilation::run() {
     if (*done)
       break;
   }
+  if (checker) {
+    progress.clearLine();
+    llvm::errs() << "llmc-opt: note: --check-passes: " << checker->summary() << "\n";
+  }
   return success();
 }
 
