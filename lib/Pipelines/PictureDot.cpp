@@ -63,20 +63,14 @@ private:
     for (size_t i = 0; i < kind.items.size(); ++i)
       printItem(nodeName(k, i), kind.items[i]);
     for (size_t i = 0; i < kind.items.size(); ++i)
-      for (size_t from : kind.items[i].reads) {
-        // Into the first part of a fusion, out of its last.
-        const ViewItem &source = kind.items[from];
-        out << "    " << last(nodeName(k, from), source) << " -> "
-            << first(nodeName(k, i), kind.items[i]) << ";\n";
-      }
+      for (const ViewRead &read : kind.items[i].reads)
+        out << "    " << partName(nodeName(k, read.item), kind.items[read.item], read.part) << " -> "
+            << partName(nodeName(k, i), kind.items[i], read.reader) << ";\n";
     out << "  }\n";
   }
 
-  static std::string first(const std::string &name, const ViewItem &item) {
-    return item.body.empty() ? name : name + "_0";
-  }
-  static std::string last(const std::string &name, const ViewItem &item) {
-    return item.body.empty() ? name : name + "_" + std::to_string(item.body.size() - 1);
+  static std::string partName(const std::string &name, const ViewItem &item, size_t part) {
+    return item.body.empty() ? name : name + "_" + std::to_string(part);
   }
 
   void printItem(const std::string &name, const ViewItem &item) {
@@ -87,13 +81,9 @@ private:
     }
     out << "    subgraph cluster_" << name << " {\n      label=" << quoted(item.what)
         << "; style=\"filled,rounded\"; fillcolor=\"#dbeafe\";\n";
-    for (size_t i = 0; i < item.body.size(); ++i) {
-      out << "      " << name << "_" << i << " [label=" << quoted(label(item.body[i]))
+    for (size_t i = 0; i < item.body.size(); ++i)
+      out << "      " << partName(name, item, i) << " [label=" << quoted(label(item.body[i]))
           << ", tooltip=" << quoted(item.body[i].facts) << ", style=filled, fillcolor=white];\n";
-      if (i)
-        out << "      " << name << "_" << i - 1 << " -> " << name << "_" << i
-            << " [style=dotted, arrowhead=none];\n";
-    }
     out << "    }\n";
   }
 

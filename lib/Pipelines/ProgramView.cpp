@@ -60,19 +60,42 @@ public:
         continue;
       }
       ViewItem item = itemOf(&op);
-      std::set<size_t> reads;
-      for (Value operand : op.getOperands())
-        if (auto made = makers.find(operand); made != makers.end())
-          reads.insert(made->second);
+      std::set<ViewRead> reads;
+      if (auto fusion = dyn_cast<llm::FusionOp>(op))
+        readBody(fusion, items.size(), reads);
+      else
+        read(&op, items.size(), 0, reads);
       item.reads.assign(reads.begin(), reads.end());
-      for (Value result : op.getResults())
-        makers[result] = items.size();
       items.push_back(std::move(item));
     }
     return items;
   }
 
 private:
+  /// Where a value is from.
+  struct Made {
+    size_t item, part, result;
+  };
+
+  /// Notes what an operation takes and gives, the `part` of a fusion or an item by itself.
+  void read(Operation *op, size_t item, size_t part, std::set<ViewRead> &reads) {
+    for (Value operand : op->getOperands())
+      if (auto made = makers.find(outside(operand)); made != makers.end())
+        reads.insert({made->second.item, made->second.part, made->second.result, part});
+    for (OpResult result : op->getResults())
+      makers[result] = {item, part, result.getResultNumber()};
+  }
+
+  void readBody(llm::FusionOp fusion, size_t item, std::set<ViewRead> &reads) {
+    Block &body = fusion.getBody().front();
+    for (auto [part, inner] : llvm::enumerate(body.without_terminator()))
+      read(&inner, item, part, reads);
+    for (auto [given, result] :
+         llvm::zip_equal(body.getTerminator()->getOperands(), fusion->getResults()))
+      if (auto made = makers.find(outside(given)); made != makers.end())
+        makers[result] = Made(made->second);
+  }
+
   static bool isShown(Operation *op) {
     return llm::isOperator(op) || isa<llm::FusionOp, llm::RepeatOp>(op) ||
            op->getName().getDialectNamespace() == "shard";
@@ -83,7 +106,7 @@ private:
     for (Value operand : op->getOperands())
       if (auto made = makers.find(operand); made != makers.end())
         for (Value result : op->getResults())
-          makers[result] = made->second;
+          makers[result] = Made(made->second);
   }
 
   /// What a fusion takes, for an argument of its body.
@@ -131,7 +154,7 @@ private:
 
   func::FuncOp function;
   SymbolTable &symbols;
-  llvm::DenseMap<Value, size_t> makers;
+  llvm::DenseMap<Value, Made> makers;
 };
 
 std::vector<int64_t> layersRun(ModuleOp module, StringRef function) {
@@ -297,13 +320,13 @@ ViewItem PlanView::itemOf(plan::LaunchOp launch) {
 
 void PlanView::addLaunch(ViewKind &kind, plan::LaunchOp launch) {
   ViewItem item = itemOf(launch);
-  std::set<size_t> reads;
+  std::set<ViewRead> reads;
   for (auto use : launch.getUsesAttr().getAsRange<plan::UseAttr>()) {
     StringRef symbol = use.getSymbol().getValue();
     if (symbols.lookup<plan::WeightsOp>(symbol))
       continue;
     if (auto writer = writers.find(symbol); writer != writers.end() && use.reads())
-      reads.insert(writer->second);
+      reads.insert({.item = writer->second});
     if (use.writes())
       writers[symbol] = kind.items.size();
   }

@@ -10,10 +10,21 @@
 
 #include "mlir/IR/BuiltinOps.h"
 
+#include <compare>
 #include <string>
 #include <vector>
 
 namespace llmc {
+
+/// A value on its way from one operation to another of the same kind.
+struct ViewRead {
+  /// The item that makes it, the operation of its body (0 where it is no fusion), and the result.
+  size_t item = 0, part = 0, result = 0;
+  /// The operation of the reader's body, 0 where it is no fusion.
+  size_t reader = 0;
+
+  auto operator<=>(const ViewRead &) const = default;
+};
 
 /// An operation, a fusion or a launch.
 struct ViewItem {
@@ -28,8 +39,9 @@ struct ViewItem {
   bool isFusion = false;
   /// Operations of a fusion, in order.
   std::vector<ViewItem> body;
-  /// Items of the same kind whose results this one reads, ascending.
-  std::vector<size_t> reads;
+  /// What this reads of items of the same kind, ascending; what operations of a fusion read of
+  /// each other too.
+  std::vector<ViewRead> reads;
 };
 
 /// What the layers of one kind run; or the entry, which has no layers.
