@@ -270,9 +270,13 @@ void Planner::addScratch(DeviceMemory &device, plan::ProgramOp program, int64_t 
     if (arena.getKind() != plan::ArenaKind::Workspace)
       continue;
     int64_t part = program.getLimits().getLargest(*arena.getSize(), /*threads=*/1);
+    // What kernels of another target need nobody knows: nothing bounds it.
     device.items.push_back({"workspace", "scratch of kernels",
-                            saturatingMul(part, request.threads), basis,
-                            formatv("{0} threads x {1} bytes", request.threads, part)});
+                            saturatingMul(part, request.threads),
+                            request.runsHere ? basis : MemoryBasis::Formula,
+                            formatv("{0} thread{1} x {2} bytes{3}", request.threads,
+                                    request.threads == 1 ? "" : "s", part,
+                                    request.runsHere ? "" : ", as kernels of the cpu take")});
   }
   if (!isDivided())
     addSlices("communication", plan::ArenaKind::Communication);

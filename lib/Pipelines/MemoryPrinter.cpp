@@ -133,6 +133,21 @@ static void printDevice(std::string &out, const DeviceMemory &device) {
   line("total", "", device.total(), "");
 }
 
+/// What the compiler must be told besides its defaults to plan for this deployment, as flags.
+static std::string compileFlags(const MemoryReport &report) {
+  const DeploymentOptions &asked = report.request.phase.deployment, usual;
+  int64_t context = report.contextLimit ? std::min<int64_t>(report.contextLimit, 4096) : 4096;
+  std::string flags;
+  for (auto [name, value, byDefault] :
+       {std::tuple("tokens", asked.maxTokens, usual.maxTokens),
+        {"outputs", asked.maxOutputs, usual.maxOutputs},
+        {"sequences", std::max(asked.maxSequences, report.request.batch), usual.maxSequences},
+        {"context", asked.maxContext, context}})
+    if (value != byDefault)
+      flags += formatv(" --max-{0}={1}", name, value);
+  return flags;
+}
+
 std::string MemoryReport::toText() const {
   const DeploymentOptions &deployment = request.phase.deployment;
   std::string out =
@@ -145,12 +160,13 @@ std::string MemoryReport::toText() const {
   out += "\n";
   for (const DeviceMemory &device : devices)
     printDevice(out, device);
-  if (allocated)
+  if (allocated) {
+    std::string flags = compileFlags(*this);
     out += formatv("llmc run allocates {0} bytes with --context {1} --threads {2} and {3} "
-                   "sequence{4}\n",
+                   "sequence{4}{5}\n",
                    *allocated, deployment.maxContext, request.threads, request.batch,
-                   request.batch == 1 ? "" : "s");
-  else
+                   request.batch == 1 ? "" : "s", flags.empty() ? "" : ", compiled with" + flags);
+  } else
     out += "nothing of this is allocated yet: " + whyNotAllocated + "\n";
   if (!chunks.empty()) {
     out += "activations by the tokens of the largest step (--max-tokens)\n";

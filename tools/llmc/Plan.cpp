@@ -149,7 +149,8 @@ void addDeploymentOptions(CLI::App &command, PlanArguments &arguments) {
       ->capture_default_str();
   command
       .add_option("--threads", request.threads,
-                  "Worker threads of a device (default: all the process may use)")
+                  "Worker threads of a device (default: all the process may use; 1 on other "
+                  "targets than cpu)")
       ->check(wholeNumber(1, 1024));
   command
       .add_option("--kv-dtype", request.kvType,
@@ -204,7 +205,8 @@ void addPlanCommand(CLI::App &app, int &exitCode) {
         throw UsageError("--disable-fusion=" + name + " is no fusion; known: " + known);
     findTargetMemory(*arguments, *context);
     if (!arguments->request.threads)
-      arguments->request.threads = rt::ThreadTeam::availableThreads();
+      arguments->request.threads =
+          arguments->request.runsHere ? rt::ThreadTeam::availableThreads() : 1;
     ImportedModel model = importForPlan(*arguments, *context);
     findQuantization(arguments->request, model.resolved.get());
     MemoryReport report = planMemory(*model.module, arguments->request);
