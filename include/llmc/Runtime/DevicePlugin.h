@@ -23,9 +23,10 @@
 extern "C" {
 #endif
 
-/* A larger minor only appends members to the table; see `size`. */
-#define LLMC_DEVICE_ABI_MAJOR 1
-#define LLMC_DEVICE_ABI_MINOR 1
+/* A larger minor only appends members to the table; see `size`. Major 2: the batch that a launch
+   is given is args[0], not always the step's. */
+#define LLMC_DEVICE_ABI_MAJOR 2
+#define LLMC_DEVICE_ABI_MINOR 0
 
 typedef struct llmc_device llmc_device;
 typedef struct llmc_device_module llmc_device_module;

@@ -100,7 +100,7 @@ TEST(DeviceRegistry, RefusesWhatCannotBeCalled) {
   llmc_device_api api = cpu();
   api.name = "other";
   api.abi_major = LLMC_DEVICE_ABI_MAJOR + 1;
-  EXPECT_THAT(refusal(api), HasSubstr("ABI version 2, this llmc has 1"));
+  EXPECT_THAT(refusal(api), HasSubstr("ABI version 3, this llmc has 2"));
   api = cpu();
   api.size = 64;
   EXPECT_THAT(refusal(api), HasSubstr("a table of 64 bytes"));
