@@ -2,6 +2,7 @@
 #include "llmc/Pipelines/ArtifactReport.h"
 
 #include "llmc/Dialect/Plan/IR/PlanSize.h"
+#include "llmc/Support/Printable.h"
 
 #include <algorithm>
 #include <filesystem>
@@ -51,11 +52,16 @@ static int64_t weightBytes(const rt::Manifest &manifest) {
 }
 
 std::string ArtifactReport::toText() const {
-  std::string out = manifest.model.architecture + ": artifact for " + manifest.target.device + "\n";
-  out += "description  " + manifest.model.description + "\n";
+  // A text of the manifest cannot begin another line.
+  auto line = [](const std::string &text) { return printable(text, /*line=*/true); };
+  std::string out =
+      line(manifest.model.architecture) + ": artifact for " + line(manifest.target.device) + "\n";
+  out += "description  " + line(manifest.model.description) + "\n";
   out += "parameters   " + std::to_string(manifest.model.parameters) + "\n";
-  out += "producer     " + manifest.producer.name + " " + manifest.producer.version + ", " +
-         manifest.producer.toolchain + "\n";
+  out += "producer     " +
+         line(manifest.producer.name + " " + manifest.producer.version + ", " +
+              manifest.producer.toolchain) +
+         "\n";
   out += "limits       ";
   for (const auto &[name, value] : limitsOf(manifest.limits))
     out += (out.back() == ' ' ? "" : ", ") + std::string(name) + " " + std::to_string(value);
@@ -66,7 +72,7 @@ std::string ArtifactReport::toText() const {
   if (!manifest.accepted.empty())
     out += "accepted\n";
   for (const rt::AcceptedException &one : manifest.accepted)
-    out += "  " + one.key + ": " + one.value + "\n";
+    out += "  " + line(one.key + ": " + one.value) + "\n";
   return out;
 }
 

@@ -1,5 +1,6 @@
 //===- DiffPrinter.cpp - the differences as JSON and as text --------------===//
 #include "llmc/Frontend/Diff.h"
+#include "llmc/Support/Printable.h"
 
 namespace llmc::frontend {
 
@@ -41,12 +42,14 @@ std::string diffLines(const std::string &title, const std::vector<DiffEntry> &en
     return "";
   std::string out = title + "\n";
   for (const DiffEntry &entry : entries) {
+    std::string line;
     if (!entry.a)
-      out += "  only b: " + entry.name + " = " + shortened(*entry.b) + "\n";
+      line = "only b: " + entry.name + " = " + shortened(*entry.b);
     else if (!entry.b)
-      out += "  only a: " + entry.name + " = " + shortened(*entry.a) + "\n";
+      line = "only a: " + entry.name + " = " + shortened(*entry.a);
     else
-      out += "  " + entry.name + ": " + shortened(*entry.a) + " -> " + shortened(*entry.b) + "\n";
+      line = entry.name + ": " + shortened(*entry.a) + " -> " + shortened(*entry.b);
+    out += "  " + printable(line, /*line=*/true) + "\n";
   }
   return out;
 }
