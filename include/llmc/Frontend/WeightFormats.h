@@ -17,19 +17,19 @@ struct WeightFormatChoice {
   /// What deviates from the first rule, to be told to the user: one line a stored family, also
   /// where the model takes it in several parts.
   std::vector<std::string> remarks;
-  /// Matrices of products and tables, over all layers, and those that are quantised.
+  /// Tensors of matrices and tables, over all layers and experts, and those that are quantised.
   int64_t tensors = 0, quantized = 0;
 };
 
 /// Sets WeightFamily::quantizedTo for `--quantize=FORMAT`:
-///   - Matrices of products become FORMAT. Where the depth is not a whole number of its blocks
+///   - Matrices of products and of routed experts become FORMAT. Where the depth is not a whole number of its blocks
 ///     of 256, they become the format of blocks of 32 that has the nearest bits above: q4_0 for
 ///     q2_k and q3_k, q4_1 for q4_k, q5_1 for q5_k, q8_0 for q6_k. Where it is none of 32
 ///     either, they stay.
 ///   - The embedding table and the output head, tied or not, become q8_0 whatever FORMAT is:
 ///     what is lost there meets the tokens themselves.
-///   - Everything else stays: vectors, biases, positions, what is stored transposed, and what
-///     is quantised already.
+///   - Routers stay: another expert may be chosen for a small error. So does everything else:
+///     matrices of single heads, vectors, biases, positions, and what is quantised already.
 /// Throws UsageError for a format that llmc cannot make.
 WeightFormatChoice chooseWeightFormats(ResolvedModel &model, const std::string &format);
 

@@ -7,13 +7,14 @@
 #include "llmc/Support/Error.h"
 
 #include <algorithm>
+#include <map>
 #include <set>
 
 namespace llmc::frontend {
 
 namespace {
 
-/// Which operations take each family as a weight.
+/// Which operations take each family as a weight, and which families score experts.
 class Uses final : public ShapeHooks {
 public:
   explicit Uses(const ResolvedModel &model) : ShapeHooks(model), model(model) {
@@ -26,13 +27,39 @@ public:
         int32_t tied = model.families[weight->family].tiedTo;
         byFamily[tied >= 0 ? uint32_t(tied) : weight->family].insert(call.name);
       }
-    return ShapeHooks::op(call);
+    std::vector<Value> results = ShapeHooks::op(call);
+    if (call.name == "linear") {
+      for (size_t i = 0; i < results.size(); ++i)
+        productsOf[results[i].get<Handle>()->id] = {call.args[i + 1].get<WeightRef>()->family};
+      return results;
+    }
+    if (call.name == "route")
+      for (uint32_t family : productsIn(call.args[0]))
+        routers.insert(family);
+    // Scores may be capped, scaled or moved on their way to the router.
+    for (const Value &result : results)
+      if (const Handle *handle = result.get<Handle>())
+        for (const Value &argument : call.args)
+          if (argument.get<Handle>() && shapeOf(argument) == shapeOf(result)) {
+            std::set<uint32_t> from = productsIn(argument);
+            productsOf[handle->id].insert(from.begin(), from.end());
+          }
+    return results;
   }
 
   std::vector<std::set<std::string>> byFamily;
+  std::set<uint32_t> routers;
 
 private:
+  std::set<uint32_t> productsIn(const Value &value) const {
+    const Handle *handle = value.get<Handle>();
+    auto found = handle ? productsOf.find(handle->id) : productsOf.end();
+    return found == productsOf.end() ? std::set<uint32_t>() : found->second;
+  }
+
   const ResolvedModel &model;
+  /// The weights of the products that a value is made of, by operations that keep its shape.
+  std::map<uint64_t, std::set<uint32_t>> productsOf;
 };
 
 /// The format of blocks of 32 that stands in for one of 256.
@@ -92,11 +119,11 @@ WeightFormatChoice chooseWeightFormats(ResolvedModel &model, const std::string &
     WeightFamily &family = model.families[i];
     const std::set<std::string> &ops = uses.byFamily[i];
     bool table = ops.count("embedding") || ops.count("output_head");
-    bool product = ops.count("linear");
+    bool product = ops.count("linear") || ops.count("expert_linear") || ops.count("head_linear");
     std::set<std::string> others = ops;
-    for (const char *known : {"embedding", "output_head", "linear"})
+    for (const char *known : {"embedding", "output_head", "linear", "expert_linear"})
       others.erase(known);
-    if (family.tiedTo >= 0 || family.isBias || family.shape.size() != 2 || !(table || product))
+    if (family.tiedTo >= 0 || family.isBias || family.shape.size() < 2 || !(table || product))
       continue;
     // Parts of one stored tensor are families of their own with one name and one reason.
     auto tell = [&](const std::string &what) {
@@ -104,8 +131,16 @@ WeightFormatChoice chooseWeightFormats(ResolvedModel &model, const std::string &
       if (std::find(choice.remarks.begin(), choice.remarks.end(), line) == choice.remarks.end())
         choice.remarks.push_back(std::move(line));
     };
-    int64_t count = family.isLaterPart() ? 0 : family.count();
+    int64_t count = family.isLaterPart() ? 0 : family.count() * family.tensorCount();
     choice.tensors += count;
+    if (uses.routers.count(uint32_t(i))) {
+      tell("stays as it is: it scores the experts");
+      continue;
+    }
+    if (others.count("head_linear")) {
+      tell("stays as it is: its matrices are those of single heads");
+      continue;
+    }
     if (!others.empty()) {
       tell("stays as it is: " + *others.begin() + " reads it too");
       continue;
@@ -114,12 +149,8 @@ WeightFormatChoice chooseWeightFormats(ResolvedModel &model, const std::string &
       tell("stays " + std::string(stored->name) + ": it is quantised already");
       continue;
     }
-    if (family.transposed || family.view.strides.back() != 1) {
-      tell("stays as it is: it is stored transposed");
-      continue;
-    }
     const StorageFormat *chosen = table ? findStorageFormat("q8_0") : target;
-    int64_t depth = family.shape[1];
+    int64_t depth = family.shape.back();
     std::string why;
     if (table && chosen != target)
       why = "table of the tokens";

@@ -92,6 +92,12 @@ llm.weight_family @weight_family_c7 "w" view <stored = [2, 64], first = 16, stri
 
 // -----
 
+// A row that lies across the tensor is of floats that llmc makes blocks of.
+#blocks = #llm.blocks<"q8_0", bits = 8, size = 32, scale = f16, zero = 0, order = linear>
+llm.weight_family @across "w" view <stored = [32, 5], first = 2, strides = [1, 5]> : !llm.weight<[3, 32], #blocks>
+
+// -----
+
 // expected-error @+1 {{view needs a stored shape, strides and a first element that is not negative}}
 llm.weight_family @view_negative "w" view <stored = [2, 64], first = -1, strides = [64, 1]> : !llm.weight<[1, 32], #llm.dense<f32>>
 
