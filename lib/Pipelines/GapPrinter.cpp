@@ -130,6 +130,9 @@ std::string GapReport::toJson() const {
   root.set("target_file", Json::makeString(targetFile));
   root.set("weights", Json::makeString(weights));
   root.set("weights_from", Json::makeString(weightsFrom));
+  root.set("quantization",
+           Json::makeString(options.quantization ? options.quantization->method() : ""));
+  root.set("not_counted", Json::makeString(notCounted));
   root.set("inferred", Json::makeBool(inferred));
   root.set("prompt_tokens", Json::makeInt(options.promptTokens));
   root.set("context", Json::makeInt(options.context));
@@ -159,6 +162,11 @@ std::string GapReport::toText() const {
         << (weightsFrom == "config" ? ", by the config"
                                     : ", assumed: neither headers nor the config's 'dtype' say it")
         << "\n";
+  if (!notCounted.empty())
+    out << "not counted: " << notCounted << "; its weights are judged and counted as above\n";
+  else if (options.quantization)
+    out << "quantised weights: as quantization_config (" << options.quantization->method()
+        << ") has them published; llmc's own kernels read their values as f32\n";
   out << formatv("prompt of {0} tokens: {1} multiply-adds, {2}B; one token behind {3}: {4} "
                  "multiply-adds, {5}B\n\n",
                  options.promptTokens, amount(prefill.multiplyAdds), amount(prefill.bytes()),

@@ -3,6 +3,7 @@
 
 #include "LocationText.h"
 #include "OperatorProgram.h"
+#include "OperatorStorage.h"
 #include "llmc/Dialect/LLM/IR/LLMDialect.h"
 #include "llmc/Dialect/LLM/Transforms/Decompose.h"
 #include "llmc/Dialect/Plan/IR/PlanOps.h"
@@ -61,7 +62,8 @@ public:
   Judge(const frontend::TargetFile &target, const GapOptions &options)
       : target(target), options(options) {}
 
-  void grade(Operation *op, Row &row) {
+  void grade(Operation *op, const StoredFormats &stored, Row &row) {
+    formats = stored;
     OwningOpRef<ModuleOp> program = programOf(op);
     addExtension(op, row);
     if (!isClaimed(op, *program, row))
@@ -153,7 +155,7 @@ private:
   std::string whyNot(Operation *op, ModuleOp program, std::string &by) {
     // What the file says goes first: a library may have what llmc has no kernel for.
     std::string reason =
-        target.whyNotCovered(op->getName().getStringRef().str(), operatorFacts(op), by);
+        target.whyNotCovered(op->getName().getStringRef().str(), storedFacts(op, formats), by);
     if (reason.empty() || target.compilesAs.empty())
       return reason;
     if (auto composite = dyn_cast<CompositeOp>(op))
@@ -258,8 +260,8 @@ private:
     llvm::MapVector<StringRef, int64_t> counts;
     for (Operation *inner : parts) {
       ++counts[inner->getName().getStringRef()];
-      row.composedPrefill += workOf(inner, prefillStep(options)) * double(row.calls);
-      row.composedDecode += workOf(inner, decodeStep(options)) * double(row.calls);
+      row.composedPrefill += storedWork(inner, prefillStep(options), formats) * double(row.calls);
+      row.composedDecode += storedWork(inner, decodeStep(options), formats) * double(row.calls);
     }
     for (auto [name, count] : counts)
       row.composedOf.push_back(count == 1 ? name.str() : std::to_string(count) + " " + name.str());
@@ -276,6 +278,8 @@ public:
 private:
   const frontend::TargetFile &target;
   const GapOptions &options;
+  /// Of the weights of the operation at hand.
+  StoredFormats formats;
 };
 
 } // namespace
@@ -346,31 +350,41 @@ GapReport findGaps(ModuleOp module, const frontend::TargetFile &target,
   report.options = options;
   std::map<std::pair<std::string, frontend::OperatorFacts>, size_t> known;
   std::vector<Operation *> firsts;
-  for (auto [function, calls] : callsOf(module))
+  std::vector<StoredFormats> formatsOf;
+  OperatorStorage storage(module, options.quantization.get());
+  report.notCounted = storage.notCounted();
+  auto add = [&](Operation *op, const StoredFormats &formats, int64_t calls) {
+    Row added;
+    added.op = op->getName().getStringRef().str();
+    added.facts = storedFacts(op, formats);
+    auto [entry, isNew] = known.insert({{added.op, added.facts}, report.rows.size()});
+    if (isNew) {
+      added.location = locationText(op->getLoc());
+      for (const auto &[name, value] : kernelFacts(op))
+        added.kernelFacts.push_back(name);
+      firsts.push_back(op);
+      formatsOf.push_back(formats);
+      report.rows.push_back(std::move(added));
+    }
+    Row &row = report.rows[entry->second];
+    row.calls += calls;
+    row.prefill += storedWork(op, Judge::prefillStep(options), formats) * double(calls);
+    row.decode += storedWork(op, Judge::decodeStep(options), formats) * double(calls);
+  };
+  for (auto [function, calls] : callsOf(module)) {
+    func::FuncOp caller = function;
+    int64_t all = calls;
     function.walk([&](Operation *op) {
-      if (!isOperator(op))
-        return;
-      Row added;
-      added.op = op->getName().getStringRef().str();
-      added.facts = operatorFacts(op);
-      auto [entry, isNew] = known.insert({{added.op, added.facts}, report.rows.size()});
-      if (isNew) {
-        added.location = locationText(op->getLoc());
-        for (const auto &[name, value] : kernelFacts(op))
-          added.kernelFacts.push_back(name);
-        firsts.push_back(op);
-        report.rows.push_back(std::move(added));
-      }
-      Row &row = report.rows[entry->second];
-      row.calls += calls;
-      row.prefill += workOf(op, Judge::prefillStep(options)) * double(calls);
-      row.decode += workOf(op, Judge::decodeStep(options)) * double(calls);
+      if (isOperator(op))
+        for (const auto &[formats, some] : storage.of(op, caller, all))
+          add(op, formats, some);
     });
+  }
   if (!options.phase.kernelLibraries.empty())
     requireServed(firsts, frontend::readKernelLibraries(options.phase.kernelLibraries), report);
   Judge judge(target, options);
-  for (auto [op, row] : llvm::zip_equal(firsts, report.rows))
-    judge.grade(op, row);
+  for (auto [op, formats, row] : llvm::zip_equal(firsts, formatsOf, report.rows))
+    judge.grade(op, formats, row);
   std::sort(report.rows.begin(), report.rows.end(), [](const Row &a, const Row &b) {
     return std::tuple(-a.decode.bytes(), a.op, a.facts) <
            std::tuple(-b.decode.bytes(), b.op, b.facts);

@@ -28,9 +28,8 @@ using plan::saturatingAdd;
 using plan::saturatingMul;
 using Split = WeightPart::Split;
 
-/// How published files store each member of a family.
-static std::vector<const QuantizedFormat *> quantizedMembers(const WeightPart &part,
-                                                             const QuantizationRules &rules) {
+std::vector<const QuantizedFormat *> quantizedMembers(const WeightPart &part,
+                                                      const QuantizationRules &rules) {
   using Kind = QuantizationRules::Weight;
   WeightFamilyOp family = part.family;
   bool isHead = part.split == Split::Vocabulary && part.behind && !part.before;
@@ -60,6 +59,13 @@ static int64_t quantizedBytes(const WeightPart &part, const QuantizedFormat &for
   return format.bytes(matrices, type.getNumElements() / (matrices * columns), columns);
 }
 
+std::string
+quantizationNotCounted(const QuantizationRules &rules,
+                       const std::vector<std::vector<const QuantizedFormat *>> &used) {
+  std::string group = rules.groupWithout(used);
+  return group.empty() ? rules.notCounted() : group + " (its targets are no names of weights)";
+}
+
 ModelParts partsOf(ModuleOp module, const MemoryRequest &request) {
   ModelParts parts;
   parts.states = statePartsOf(module);
@@ -67,9 +73,7 @@ ModelParts partsOf(ModuleOp module, const MemoryRequest &request) {
   if (const QuantizationRules *rules = request.quantization.get()) {
     for (const WeightPart &part : parts.weights)
       parts.quantized.push_back(quantizedMembers(part, *rules));
-    parts.notCounted = rules->notCounted();
-    if (std::string group = rules->groupWithout(parts.quantized); !group.empty())
-      parts.notCounted = group + " (its targets are no names of weights)";
+    parts.notCounted = quantizationNotCounted(*rules, parts.quantized);
   }
   if (auto facts = module->getAttrOfType<DictionaryAttr>("llm.model")) {
     if (auto hidden = facts.getAs<IntegerAttr>("hidden_size"))

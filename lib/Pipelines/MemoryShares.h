@@ -20,6 +20,13 @@ struct ModelParts {
   /// Experts that a token goes to, and the widest result of attention (heads x value width).
   int64_t chosenExperts = 0, attentionHeads = 0, attentionWidth = 0;
 };
+/// How published files store each member of a family, as ModelParts::quantized has it.
+std::vector<const QuantizedFormat *> quantizedMembers(const WeightPart &part,
+                                                      const QuantizationRules &rules);
+/// What a config says of quantised weights and is in none of these, with the reason; else empty.
+std::string quantizationNotCounted(const QuantizationRules &rules,
+                                   const std::vector<std::vector<const QuantizedFormat *>> &used);
+
 ModelParts partsOf(mlir::ModuleOp module, const MemoryRequest &request);
 
 /// Throws InputError where the model cannot be divided as asked, with the degrees that can.

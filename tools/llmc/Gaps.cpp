@@ -75,6 +75,8 @@ void addGapsCommand(CLI::App &app, int &exitCode) {
     frontend::TargetFile target =
         readTarget(arguments->target, (shared / "targets").string(), *context);
     ImportedModel model = importForReport(*arguments, *context);
+    if (model.resolved)
+      arguments->options.quantization = QuantizationRules::read(*model.resolved->source);
     GapReport report = findGaps(*model.module, target, arguments->options);
     if (auto facts = (*model.module)->getAttrOfType<mlir::DictionaryAttr>("llm.model"))
       if (auto name = facts.getAs<mlir::StringAttr>("architecture"))

@@ -10,9 +10,11 @@
 #include "llmc/Dialect/LLM/Analysis/OperatorWork.h"
 #include "llmc/Frontend/TargetFile.h"
 #include "llmc/Pipelines/Phases.h"
+#include "llmc/Pipelines/QuantizedStorage.h"
 
 #include "mlir/IR/BuiltinOps.h"
 
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -23,6 +25,9 @@ struct GapOptions {
   int64_t promptTokens = 512, context = 512;
   /// Kernel libraries and passes of the user's own.
   PhaseOptions phase;
+  /// How published files store the weights, where a config says that they are quantised: what a
+  /// target's file covers and bytes go by these. Null: by the types of the module.
+  std::shared_ptr<const QuantizationRules> quantization;
 };
 
 struct GapReport {
@@ -59,6 +64,8 @@ struct GapReport {
   /// Format of the weights, and what says so: `headers` ("as stored"), the `config`, the `program`
   /// of a .mlir ("as stored"), or nothing (`assumed`).
   std::string weights, weightsFrom;
+  /// What a config says of quantised weights and is in no row, with the reason; else empty.
+  std::string notCounted;
   /// Whether the model's description is inferred: nobody has proved it.
   bool inferred = false;
   GapOptions options;

@@ -85,11 +85,17 @@ std::optional<std::string> factText(const std::string &file, const std::string &
   return value.dump();
 }
 
+/// Formats that configs say of quantised weights and that no single tensor has: quants with scales
+/// (llmc/Pipelines/QuantizedStorage.h).
+constexpr const char *publishedFormats[] = {"fp8", "int4", "int8", "mxfp8"};
+
 /// A format that no weight has covers nothing.
 void checkStorage(const std::string &file, const Json &value) {
   if (!value.isString() || findStorageFormat(value.text))
     return;
-  std::vector<std::string> known;
+  std::vector<std::string> known(std::begin(publishedFormats), std::end(publishedFormats));
+  if (std::find(known.begin(), known.end(), value.text) != known.end())
+    return;
   for (const StorageFormat &format : storageFormats())
     known.emplace_back(format.name);
   fail(file, value, "'" + value.text + "' is no storage of weights" +
