@@ -141,7 +141,10 @@ void proveReady(frontend::InspectReport &report, const InspectArguments &argumen
       refused = refusedOperators(arguments, *context);
     llvm::append_range(report.reasons, refused.empty() ? problems.errors : refused);
   } else if (arguments.chip) {
-    gradeOperators(report, *model.module, *arguments.chip, arguments.gaps());
+    GapOptions gaps = arguments.gaps();
+    if (model.resolved)
+      gaps.quantization = QuantizationRules::read(*model.resolved->source);
+    gradeOperators(report, *model.module, *arguments.chip, gaps);
   } else if (!arguments.descriptions.opLibraries.empty() || !options.passes.empty() ||
              !options.kernelLibraries.empty()) {
     nameExtensions(report, arguments, *context);
