@@ -53,15 +53,22 @@ constexpr int64_t blockTokens = 32, bodiesOfStep = 16;
   std::exit(1);
 }
 
-/// Rows that a step computes behind so many positions of the same sequence.
+/// Rows that a step computes, of some sequences that have equally many and as many positions
+/// behind them.
 struct Rows {
-  int64_t tokens, past;
+  int64_t tokens, past, sequences = 1;
+
+  int64_t length() const { return past + tokens / sequences; }
+  int64_t blocksOfSequence() const { return (length() + blockTokens - 1) / blockTokens; }
+  int64_t blocks() const { return sequences * blocksOfSequence(); }
 };
 
 /// The launches of one program, loaded, with memory for the largest step.
 class Program {
 public:
-  Program(ModuleOp module, const llmc_device_api &api, llmc_device *device, Rows most);
+  /// `steps` are those that it has memory for.
+  Program(ModuleOp module, const llmc_device_api &api, llmc_device *device,
+          const std::vector<Rows> &steps);
   ~Program();
   Program(const Program &) = delete;
 
@@ -78,7 +85,7 @@ private:
     std::vector<void *> args;
     plan::ItemsAttr items;
   };
-  void allocateAll(plan::ProgramOp program, Rows most);
+  void allocateAll(plan::ProgramOp program, const std::vector<Rows> &steps);
   void load(plan::ProgramOp program);
 
   const llmc_device_api &api;
@@ -120,11 +127,12 @@ void fill(void *memory, int64_t bytes, StringRef storage, uint32_t seed) {
   }
 }
 
-Program::Program(ModuleOp module, const llmc_device_api &api, llmc_device *device, Rows most)
+Program::Program(ModuleOp module, const llmc_device_api &api, llmc_device *device,
+                 const std::vector<Rows> &steps)
     : api(api), device(device) {
   auto program = *module.getOps<plan::ProgramOp>().begin();
   load(program);
-  allocateAll(program, most);
+  allocateAll(program, steps);
   program.walk([&](plan::LaunchOp op) {
     Launch launch{kernelNumbers.at(op.getKernel().str()), {nullptr}, op.getItems()};
     for (auto use : op.getUses().getAsRange<plan::UseAttr>())
@@ -225,8 +233,21 @@ void fillWeights(void *memory, plan::WeightsOp weights) {
   }
 }
 
-void Program::allocateAll(plan::ProgramOp program, Rows most) {
-  int64_t blocks = (most.tokens + most.past + blockTokens - 1) / blockTokens;
+int64_t mostOf(const std::vector<Rows> &steps, llvm::function_ref<int64_t(Rows)> value) {
+  int64_t most = 0;
+  for (Rows rows : steps)
+    most = std::max(most, value(rows));
+  return most;
+}
+
+int64_t mostTokens(const std::vector<Rows> &steps) {
+  return mostOf(steps, [](Rows rows) { return rows.tokens; });
+}
+
+void Program::allocateAll(plan::ProgramOp program, const std::vector<Rows> &steps) {
+  int64_t tokens = mostTokens(steps);
+  int64_t sequences = mostOf(steps, [](Rows rows) { return rows.sequences; });
+  int64_t blocks = mostOf(steps, [](Rows rows) { return rows.blocks(); });
   auto add = [&](StringRef name, int64_t bytes) {
     Memory own = allocate(std::max<int64_t>(bytes, 64), 0);
     void *address = own.get();
@@ -235,7 +256,7 @@ void Program::allocateAll(plan::ProgramOp program, Rows most) {
   };
   for (auto slice : program.getOps<plan::SliceOp>()) {
     int64_t bytes = plan::Size::fromMap(slice.getSize())
-                        ->evaluate({most.tokens, most.tokens, 1, blocks, 1, blocks});
+                        ->evaluate({tokens, tokens, sequences, blocks, 1, blocks});
     void *address = add(slice.getSymName(), bytes);
     if (slice.getArena() == "communication")
       fill(address, bytes, "f32", uint32_t(llvm::xxh3_64bits(slice.getSymName())));
@@ -331,13 +352,14 @@ void run(ModuleOp module, std::unique_ptr<Pass> pass) {
     die("the program does not become a plan");
 }
 
-OwningOpRef<ModuleOp> lower(ModuleOp source, bool fused, Rows most) {
+OwningOpRef<ModuleOp> lower(ModuleOp source, bool fused, const std::vector<Rows> &steps) {
   OwningOpRef<ModuleOp> module = source.clone();
   if (!fused)
     run(*module, llm::createInlineFusionsPass());
   ConvertLLMToPlanPassOptions options;
-  options.maxTokens = options.maxOutputs = most.tokens;
-  options.maxContext = most.tokens + most.past;
+  options.maxTokens = options.maxOutputs = mostTokens(steps);
+  options.maxSequences = mostOf(steps, [](Rows rows) { return rows.sequences; });
+  options.maxContext = mostOf(steps, [](Rows rows) { return rows.length(); });
   options.blockTokens = blockTokens;
   run(*module, createConvertLLMToPlanPass(options));
   return module;
@@ -355,22 +377,24 @@ Case prepare(MLIRContext &context, const std::filesystem::path &path, const llmc
   if (!pattern || !llm::findFusionPattern(pattern.getValue()) || !steps)
     die(path.string() + ": bench.pattern names a fusion, bench.steps lists [tokens, past]");
   result.pattern = pattern.str();
-  Rows most{1, 0};
   for (Attribute attr : steps) {
     auto numbers = dyn_cast<DenseI64ArrayAttr>(attr);
-    if (!numbers || numbers.size() != 2 || numbers[0] < 1 || numbers[1] < 0)
-      die(path.string() + ": a step is array<i64: tokens, past>");
-    result.steps.push_back({numbers[0], numbers[1]});
-    most.tokens = std::max(most.tokens, numbers[0]);
-    most.past = std::max(most.past, numbers[1]);
+    ArrayRef<int64_t> n = numbers ? numbers.asArrayRef() : ArrayRef<int64_t>();
+    if (n.size() < 2 || n.size() > 3 || n[0] < 1 || n[1] < 0 ||
+        (n.size() == 3 && (n[2] < 1 || n[0] % n[2])))
+      die(path.string() + ": a step is array<i64: tokens, past> or, of several sequences that "
+                          "share the tokens, array<i64: tokens, past, sequences>");
+    result.steps.push_back({n[0], n[1], n.size() == 3 ? n[2] : 1});
   }
   llm::FusionSettings settings;
   settings.figures = findTarget("cpu")->fusion;
   run(*module, llm::findFusionPattern(result.pattern)->create(settings));
   if (!isolateFusion(*module))
     die(path.string() + ": " + result.pattern + " does not make one fusion of it");
-  result.fused = std::make_unique<Program>(*lower(*module, true, most), api, device, most);
-  result.unfused = std::make_unique<Program>(*lower(*module, false, most), api, device, most);
+  result.fused = std::make_unique<Program>(*lower(*module, true, result.steps), api, device,
+                                           result.steps);
+  result.unfused = std::make_unique<Program>(*lower(*module, false, result.steps), api, device,
+                                             result.steps);
   return result;
 }
 
@@ -388,20 +412,27 @@ double now(int threads) {
 }
 
 void measure(benchmark::State &state, Case &bench, Rows rows, int threads) {
-  int64_t length = rows.tokens + rows.past, blocks = (length + blockTokens - 1) / blockTokens;
-  std::vector<int32_t> positions(rows.tokens), sequences(rows.tokens, 0), table(blocks),
-      chosen(rows.tokens), starts = {0, int32_t(rows.tokens)}, lengths = {int32_t(length)},
-                           ids(rows.tokens, 0);
+  int64_t blocks = rows.blocks(), each = rows.tokens / rows.sequences;
+  std::vector<int32_t> positions(rows.tokens), sequences(rows.tokens), table(blocks),
+      chosen(rows.tokens), starts(rows.sequences + 1), lengths(rows.sequences),
+      ids(rows.tokens, 0), slots(rows.sequences);
   for (int64_t i = 0; i < rows.tokens; ++i) {
-    positions[i] = int32_t(rows.past + i);
+    positions[i] = int32_t(rows.past + i % each);
+    sequences[i] = int32_t(i / each);
     chosen[i] = int32_t(i);
+  }
+  for (int64_t i = 0; i < rows.sequences; ++i) {
+    starts[i + 1] = int32_t((i + 1) * each);
+    lengths[i] = int32_t(rows.length());
+    slots[i] = int32_t(i);
   }
   for (int64_t i = 0; i < blocks; ++i)
     table[i] = int32_t(blocks - 1 - i);
   llmc_batch batch{};
   batch.tokens = batch.outputs = rows.tokens;
-  batch.sequences = 1;
-  batch.blocks = batch.table_stride = blocks;
+  batch.sequences = rows.sequences;
+  batch.blocks = blocks;
+  batch.table_stride = rows.blocksOfSequence();
   batch.token_ids = ids.data();
   batch.positions = positions.data();
   batch.token_seq = sequences.data();
@@ -409,6 +440,7 @@ void measure(benchmark::State &state, Case &bench, Rows rows, int threads) {
   batch.context_len = batch.extents = lengths.data();
   batch.block_table = table.data();
   batch.output_rows = chosen.data();
+  batch.slots = slots.data();
   bench.fused->bind(batch);
   bench.unfused->bind(batch);
   bench.fused->run();
@@ -481,11 +513,17 @@ int main(int argc, char **argv) {
       cases.push_back(prepare(context, file, api, device));
     for (Case &bench : cases)
       for (Rows rows : bench.steps) {
-        std::string name = bench.pattern + "/" + bench.name + "/" + std::to_string(rows.tokens) +
-                           (rows.past ? "+" + std::to_string(rows.past) : "");
-        benchmark::RegisterBenchmark(name.c_str(), [&bench, rows, threads](benchmark::State &state) {
+        llm::FusionFamily family = llm::findFusionPattern(bench.pattern)->family;
+        std::string name = llm::fusionFamilyName(family).str() + "/" + bench.pattern + "/" +
+                           bench.name + "/" + std::to_string(rows.tokens) +
+                           (rows.past ? "+" + std::to_string(rows.past) : "") +
+                           (rows.sequences > 1 ? "x" + std::to_string(rows.sequences) : "");
+        auto body = [&bench, rows, threads](benchmark::State &state) {
           measure(state, bench, rows, threads);
-        })->UseManualTime()->Unit(benchmark::kMicrosecond);
+        };
+        benchmark::RegisterBenchmark(name.c_str(), body)
+            ->UseManualTime()
+            ->Unit(benchmark::kMicrosecond);
       }
     benchmark::RunSpecifiedBenchmarks();
   }

@@ -4,14 +4,16 @@
     utils/bench_fusions.py --bin BIN [--threads N] [--seconds S] [--only REGEX] [--least R] [--json] [FILE.mlir...]
 
 Runs BIN/FusionBench, which compiles each file of bench/fusions (or FILE) fused and inlined and runs both by turns
-in one process. Microseconds are of one body, the lower quartile of the turns; the ratio is unfused to fused, and the mean of
-a file is the geometric mean over its steps. With --least, exit 1 where a mean is smaller. --json: one object, {threads,
-rows: [{pattern, case, tokens, past, fused_us, unfused_us, ratio, launches, launches_unfused}], means: {case: ratio}}.
+in one process. Microseconds are of one body, the lower quartile of the turns; the ratio is unfused to fused. The mean of
+a file is the geometric mean over its steps, that of a family (row, linear, attention, routing) that of its files. With
+--least, exit 1 where the mean of a family is smaller. --json: one object, {threads, rows: [{family, pattern, case,
+tokens, past, sequences, fused_us, unfused_us, ratio, launches, launches_unfused}], means: {case: ratio}, families:
+{family: ratio}}.
 """
 import argparse
 import json
-import math
 import re
+import statistics
 import subprocess
 import sys
 from pathlib import Path
@@ -21,9 +23,11 @@ def rows_of(report):
     for entry in report["benchmarks"]:
         if entry.get("run_type") == "aggregate":
             continue
-        pattern, case, step = entry["name"].split("/")[:3]
+        family, pattern, case, step = entry["name"].split("/")[:4]
+        step, _, sequences = step.partition("x")
         tokens, _, past = step.partition("+")
-        yield {"pattern": pattern, "case": case, "tokens": int(tokens), "past": int(past or 0),
+        yield {"family": family, "pattern": pattern, "case": case, "tokens": int(tokens), "past": int(past or 0),
+               "sequences": int(sequences or 1),
                "fused_us": entry["fused"], "unfused_us": entry["unfused"], "ratio": entry["ratio"],
                "launches": int(entry["launches"]), "launches_unfused": int(entry["launches_unfused"])}
 
@@ -50,21 +54,25 @@ def main():
     if done.returncode:
         sys.exit(done.stderr.strip() or f"FusionBench: exit {done.returncode}")
     rows = list(rows_of(json.loads(done.stdout)))
-    ratios = {}
+    ratios, members = {}, {}
     for row in rows:
         ratios.setdefault(row["case"], []).append(row["ratio"])
-    means = {case: math.prod(values) ** (1 / len(values)) for case, values in ratios.items()}
-    small = sorted(case for case, mean in means.items() if arguments.least and mean < arguments.least)
+        members.setdefault(row["family"], set()).add(row["case"])
+    means = {case: statistics.geometric_mean(values) for case, values in ratios.items()}
+    families = {family: statistics.geometric_mean(means[case] for case in cases) for family, cases in members.items()}
+    small = sorted(family for family, mean in families.items() if arguments.least and mean < arguments.least)
     if arguments.json:
-        print(json.dumps({"threads": arguments.threads or None, "rows": rows, "means": means}, indent=1))
+        print(json.dumps({"threads": arguments.threads or None, "rows": rows, "means": means, "families": families}, indent=1))
     else:
         print(f"{'pattern':20} {'case':28} {'tokens':>10} {'launches':>9} {'unfused us':>11} {'fused us':>9} {'ratio':>6}")
         for row in rows:
             step = f"{row['tokens']}" + (f"+{row['past']}" if row["past"] else "")
+            step += f" of {row['sequences']}" if row["sequences"] > 1 else ""
             print(f"{row['pattern']:20} {row['case']:28} {step:>10} {row['launches_unfused']:>4} -> {row['launches']:<2} "
                   f"{row['unfused_us']:11.2f} {row['fused_us']:9.2f} {row['ratio']:6.2f}")
-        for case, mean in means.items():
-            print(f"{'mean':20} {case:28} {'':>10} {'':>9} {'':>11} {'':>9} {mean:6.2f}")
+        for what, values in (("mean", means), ("mean of the family", families)):
+            for name, mean in values.items():
+                print(f"{what:20} {name:28} {'':>10} {'':>9} {'':>11} {'':>9} {mean:6.2f}")
     if small:
         print(f"below {arguments.least}: {', '.join(small)}", file=sys.stderr)
     return 1 if small else 0

@@ -5,7 +5,7 @@
 !kv = !llm.cache<paged, [2, 128, 128], f32>
 !k = tensor<?x2x128xf32>
 module attributes {llm.model = {architecture = "bench", layers = 1 : i64}, bench.pattern = "attention-gate",
-    bench.steps = [array<i64: 1, 15>, array<i64: 8, 24>, array<i64: 32, 0>]} {
+    bench.steps = [array<i64: 1, 15>, array<i64: 8, 15, 8>, array<i64: 32, 0>]} {
   llm.state_family @kv layers [0, 1] : !kv
   func.func @bench(%both: !both, %q: !q, %k: !k, %batch: !llm.batch) -> (!rows, !both, !q, !k) attributes {llm.entry} {
     %zero = arith.constant 0 : index

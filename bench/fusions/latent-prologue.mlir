@@ -4,7 +4,7 @@
 #rope = #llm.rope<"default", base = 10000.0, width = 64, interleaved, magnitude = 1.0,
     [1.0, 0.749894, 0.562341, 0.421697, 0.316228, 0.237137, 0.177828, 0.133352, 0.1, 0.0749894, 0.0562341, 0.0421697, 0.0316228, 0.0237137, 0.0177828, 0.0133352, 0.01, 0.00749894, 0.00562341, 0.00421697, 0.00316228, 0.00237137, 0.00177828, 0.00133352, 0.001, 0.000749894, 0.000562341, 0.000421697, 0.000316228, 0.000237137, 0.000177828, 0.000133352]>
 module attributes {llm.model = {architecture = "bench", layers = 1 : i64}, bench.pattern = "attention-prologue",
-    bench.steps = [array<i64: 1, 0>, array<i64: 8, 0>, array<i64: 64, 0>]} {
+    bench.steps = [array<i64: 1, 15>, array<i64: 8, 15, 8>, array<i64: 64, 0>]} {
   llm.weight_family @n "n" : !n
   llm.state_family @kv layers [0, 1] : !kv
   func.func @bench(%q: tensor<?x16x512xf32>, %wide: tensor<?x16x192xf32>, %x: tensor<?x576xf32>, %batch: !llm.batch)
