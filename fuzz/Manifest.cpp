@@ -52,12 +52,11 @@ void plan(const rt::Manifest &manifest, const rt::Extent &largest) {
   if (commandsOf(entry) > mostCommands)
     return;
   rt::Addresses addresses;
-  addresses.blocks = largest.blocks;
-  addresses.sequences = largest.sequences;
+  addresses.largest = largest;
   for (size_t i = 0; i < manifest.arenas.size(); ++i)
     addresses.arenas.push_back(reinterpret_cast<char *>(firstArena));
   llmc_batch batch{};
-  rt::Program program(manifest, entry, addresses, &batch, true);
+  rt::Program program(manifest, entry, addresses, {&batch, &batch}, true);
   program.prepare(largest);
   size_t command = 0;
   auto check = [&](const rt::Step &step) {
