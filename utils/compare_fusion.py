@@ -112,8 +112,9 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--bin", required=True, help="folder with llmc and llmc-opt")
     parser.add_argument("--rounds", type=int, default=7)
-    parser.add_argument("--prompt-tokens", type=int, default=128)
-    parser.add_argument("--generate-tokens", type=int, default=64)
+    parser.add_argument("--prompt-tokens", type=int, default=64)
+    parser.add_argument("--generate-tokens", type=int, default=48,
+                        help="twins hold 128 positions, prompt included")
     parser.add_argument("--threads", type=int, default=0)
     parser.add_argument("--disable-fusion", action="append", default=[])
     parser.add_argument("--json", action="store_true")
