@@ -1,6 +1,7 @@
 //===- SessionTest.cpp - steps of the tiny artifact -----------------------===//
 
 #include "TinyArtifact.h"
+#include "TinySteps.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -10,11 +11,6 @@ using nlohmann::json;
 
 namespace llmc::rt::test {
 namespace {
-
-std::vector<float> rowOf(const StepOutput &output, int64_t row) {
-  std::span<const float> values = output.row(row);
-  return {values.begin(), values.end()};
-}
 
 struct Deployment {
   int ranks, threads;
@@ -67,27 +63,11 @@ TEST_P(Sessions, ChunksCompanyAndDecodeGiveTheSameBits) {
   std::vector<int32_t> a = tinyTokens(30, 1), b = tinyTokens(25, 2);
   auto wantA = tinyReference(a, GetParam().ranks), wantB = tinyReference(b, GetParam().ranks);
   int32_t first = session.addSequence(), second = session.addSequence();
-  size_t doneA = 0, doneB = 0;
+  Fed all{first, a, wantA}, last{second, b, wantB};
   size_t sizes[] = {1, 5, 3, 1, 7};
-  for (size_t turn = 0; doneA < a.size() || doneB < b.size(); ++turn) {
-    size_t takeA = std::min(sizes[turn % 5], a.size() - doneA);
-    size_t takeB = std::min(sizes[(turn + 2) % 5], b.size() - doneB);
-    std::vector<StepInput> inputs;
-    if (takeB)
-      inputs.push_back({second, std::span(b).subspan(doneB, takeB), Logits::Last});
-    if (takeA)
-      inputs.push_back({first, std::span(a).subspan(doneA, takeA), Logits::All});
-    StepOutput output = session.step(inputs);
-    int64_t row = 0;
-    doneB += takeB;
-    if (takeB) {
-      EXPECT_EQ(rowOf(output, row++), wantB[doneB - 1]);
-    }
-    for (size_t i = 0; i < takeA; ++i)
-      EXPECT_EQ(rowOf(output, row++), wantA[doneA + i]);
-    doneA += takeA;
-    EXPECT_EQ(output.rows, row);
-  }
+  for (size_t turn = 0; all.left() || last.left(); ++turn)
+    stepTogether(session, last, std::min(sizes[(turn + 2) % 5], last.left()), all,
+                 std::min(sizes[turn % 5], all.left()));
 }
 
 /// A program whose state depends on whether more than 10 tokens of a sequence are known.

@@ -1,6 +1,7 @@
 //===- WindowTest.cpp - state whose blocks are used again -----------------===//
 
 #include "TinyArtifact.h"
+#include "TinySteps.h"
 #include "llmc/Support/StateRing.h"
 
 #include <gmock/gmock.h>
@@ -11,11 +12,6 @@ using nlohmann::json;
 
 namespace llmc::rt::test {
 namespace {
-
-std::vector<float> rowOf(const StepOutput &output, int64_t row) {
-  std::span<const float> values = output.row(row);
-  return {values.begin(), values.end()};
-}
 
 std::vector<std::vector<float>> want(const std::vector<int32_t> &tokens) {
   return tinyReference(tokens, 1, /*recurrent=*/false, /*windowed=*/true);
@@ -81,24 +77,11 @@ TEST_F(Windows, ChunksCompanyAndDecodeGiveTheSameBits) {
     int32_t unused = session.addSequence(), first = session.addSequence();
     session.removeSequence(unused);
     int32_t second = session.addSequence();
-    size_t doneA = 0, doneB = 0, sizes[] = {1, 4, 3, 5, 2};
-    for (size_t turn = 0; doneA < a.size() || doneB < b.size(); ++turn) {
-      size_t takeA = std::min(sizes[turn % 5], a.size() - doneA);
-      size_t takeB = std::min(5 - takeA, b.size() - doneB);
-      std::vector<StepInput> inputs;
-      if (takeB)
-        inputs.push_back({second, std::span(b).subspan(doneB, takeB), Logits::Last});
-      if (takeA)
-        inputs.push_back({first, std::span(a).subspan(doneA, takeA), Logits::All});
-      StepOutput output = session.step(inputs);
-      int64_t row = 0;
-      doneB += takeB;
-      if (takeB) {
-        EXPECT_EQ(rowOf(output, row++), wantB[doneB - 1]);
-      }
-      for (size_t i = 0; i < takeA; ++i)
-        EXPECT_EQ(rowOf(output, row++), wantA[doneA + i]) << doneA + i;
-      doneA += takeA;
+    Fed all{first, a, wantA}, last{second, b, wantB};
+    size_t sizes[] = {1, 4, 3, 5, 2};
+    for (size_t turn = 0; all.left() || last.left(); ++turn) {
+      size_t takeAll = std::min(sizes[turn % 5], all.left());
+      stepTogether(session, last, std::min(5 - takeAll, last.left()), all, takeAll);
     }
   }
 }
